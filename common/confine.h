@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The mechanism that takes every right from a process of ours; each process
+ * brings its own table (NAME_confine.c). Order and reasons are in confine.c.
+ * A layer that cannot be put in force is an error, never a warning: the
+ * caller exits with IPC_EXIT_CONFINE.
+ */
+#ifndef COMMON_CONFINE_H
+#define COMMON_CONFINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/result.h"
+
+/* What a listed system call may do. */
+enum confine_verdict {
+	CONFINE_ALLOW,      /* as it is */
+	CONFINE_EACCES,     /* answered with EACCES, process lives */
+	CONFINE_ENOSYS,     /* answered with ENOSYS (clone3 and the like) */
+	CONFINE_ALLOW_ARG0, /* only when argument 0 equals value */
+	CONFINE_ALLOW_ARG1, /* only when argument 1 equals value */
+	CONFINE_ALLOW_ARG2_MASKED, /* only when arg2 & ~value == 0 */
+};
+
+struct confine_syscall {
+	int number; /* __NR_...; -1 ends the table */
+	enum confine_verdict verdict;
+	uint64_t value;  /* for the ARG verdicts */
+	const char *who; /* which function needs it: the reason */
+};
+
+/* A directory the process keeps (ledger, unpack); rights are Landlock's. */
+struct confine_path {
+	int dir_fd;      /* O_PATH or directory descriptor, -1 ends */
+	uint64_t rights; /* LANDLOCK_ACCESS_FS_... */
+};
+
+struct confine_spec {
+	const struct confine_syscall *syscalls;
+	const struct confine_path *paths; /* NULL: no path at all */
+	bool landlock_required;           /* false only by named override */
+	uid_t uid;                        /* dropped to when we are root */
+	gid_t gid;
+	uint64_t memory_max; /* RLIMIT_AS bytes, 0 = leave */
+	uint64_t files_max;  /* RLIMIT_NOFILE, 0 = leave */
+	/* Calls that are only right when one of these is set. */
+	bool may_open; /* open/stat families allowed */
+};
+
+/* What is in force afterwards, for the ready message. */
+struct confine_layers {
+	bool no_new_privs, seccomp, landlock, unprivileged, not_dumpable,
+	    no_core, no_capabilities, one_thread;
+	int landlock_abi;
+};
+
+/* Enter; on anything but RESULT_OK the process must exit. detail_r gets the
+ * failed step. Unless may_open, the open and stat families return EACCES
+ * without being listed. Not listed kills the process. */
+enum result confine_enter(const struct confine_spec *spec,
+    struct confine_layers *layers_r, char *detail_r, size_t detail_size);
+
+#endif

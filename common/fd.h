@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Descriptors: closing, flags, whole reads and writes, sealed memfds, and
+ * passing by SCM_RIGHTS with close-on-exec and a truncation check.
+ * -1 means empty everywhere. Used by all processes (not init).
+ */
+#ifndef COMMON_FD_H
+#define COMMON_FD_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "common/result.h"
+
+#define FD_PASS_MAX 16U
+
+/* Close and set to -1; accepts -1. */
+void fd_close(int *fd);
+/* For __attribute__((cleanup(fd_close))). */
+#define FD_CLEANUP __attribute__((cleanup(fd_close)))
+
+enum result fd_set_nonblocking(int fd, bool on);
+enum result fd_set_cloexec(int fd, bool on);
+
+/* AF_UNIX SOCK_SEQPACKET pair, both close-on-exec. */
+enum result fd_socketpair(int pair_r[2]);
+
+/* Read to EOF, at most max bytes (RESULT_TOO_LONG beyond); caller frees
+ * *bytes_r; one NUL is added behind the bytes, not counted. EINTR handled. */
+enum result fd_read_all(int fd, size_t max, char **bytes_r, size_t *len_r);
+enum result fd_write_all(int fd, const void *bytes, size_t len);
+
+/* A memfd with the bytes, sealed against any change, read offset 0. */
+enum result fd_sealed_memfd(
+    const char *name, const void *bytes, size_t len, int *fd_r);
+/* True when fd is a memfd that nobody can change, shrink or grow. */
+bool fd_is_sealed(int fd);
+
+/* One datagram with up to FD_PASS_MAX descriptors. NEED_MORE = would block.
+ * Received descriptors are close-on-exec; a truncated datagram or control
+ * message closes them all and is RESULT_TOO_LONG. A zero-length datagram
+ * or EOF is RESULT_EOF. */
+enum result fd_send(
+    int socket, const void *bytes, size_t len, const int *fds, size_t fd_count);
+enum result fd_receive(int socket, void *bytes, size_t size, size_t *len_r,
+    int *fds_r, size_t fd_max, size_t *fd_count_r);
+
+/* As fd_receive, and the sender's pid from SCM_CREDENTIALS (SO_PASSCRED
+ * must be on); 0 when absent. */
+enum result fd_receive_pid(int socket, void *bytes, size_t size, size_t *len_r,
+    int *fds_r, size_t fd_max, size_t *fd_count_r, pid_t *pid_r);
+
+/* Close every descriptor >= lowest (close_range(2)). */
+enum result fd_close_from(int lowest);
+
+#endif

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The command line is a table of rows; each command_GROUP.c brings the rows
+ * of its group as `const struct command command_GROUP_rows[]`, ending with
+ * an empty row, and command_table.c lists the groups.
+ */
+#ifndef SUPERVISOR_COMMAND_COMMAND_H
+#define SUPERVISOR_COMMAND_COMMAND_H
+
+#include <stdbool.h>
+#include <stdio.h>
+
+/* Exit codes of the command line. */
+enum command_exit {
+	COMMAND_DONE = 0,
+	COMMAND_NO = 1, /* the check said no */
+	COMMAND_USAGE = 2,
+	COMMAND_REFUSED = 3,     /* refused by policy */
+	COMMAND_UNAVAILABLE = 4, /* sandbox not available */
+	COMMAND_CONFIG = 5,
+	COMMAND_INTEGRITY = 6,
+	COMMAND_INTERNAL = 70,
+	COMMAND_NOT_STARTED = 125, /* run, exec, mcp run: never started */
+};
+
+struct command {
+	const char *name;    /* "sandbox doctor", "egress check" */
+	const char *summary; /* one line for the list of commands */
+	const char *help;    /* usage, options and an example */
+	/* argv[0] is the last word of the name; getopt_long may be used
+	 * (optind is reset). Returns an enum command_exit or, for run, exec
+	 * and mcp run, the workload's own code. */
+	int (*run)(int argc, char **argv);
+};
+
+extern const struct command *const command_groups[]; /* NULL-terminated */
+
+/* Print "agentnode: <sentence>\n" to stderr (escaped) and return code. */
+int command_error(int code, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+/* True when stdout may carry colours (terminal, no NO_COLOR). */
+bool command_colour(FILE *stream);
+
+#endif

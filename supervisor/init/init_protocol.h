@@ -1,0 +1,114 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the supervisor and agentnode-init say to each other over the
+ * inherited SOCK_SEQPACKET pair: fixed-size records in host byte order
+ * (both run on one machine, from one build), no parser on either side.
+ * Also the descriptor numbers init starts with and the go memfd.
+ * init.c includes nothing else of the project.
+ */
+#ifndef SUPERVISOR_INIT_PROTOCOL_H
+#define SUPERVISOR_INIT_PROTOCOL_H
+
+#include <stdint.h>
+
+#define INIT_PROTOCOL_VERSION 1U
+#define INIT_MAGIC 0x414e4931U /* "ANI1" */
+
+/* Descriptors in the container before init does anything. The workload's
+ * streams are pipes of the supervisor's, never the caller's descriptors. */
+#define INIT_CONTROL_FD 3
+#define INIT_PROGRAM_FD 4 /* sealed memfd holding init itself */
+#define INIT_STDIN_FD 5
+#define INIT_STDOUT_FD 6
+#define INIT_STDERR_FD 7
+#define INIT_FD_COUNT 5 /* podman --preserve-fds */
+
+#define INIT_LISTENERS_MAX 72U /* proxy, llm, tools, 64 direct, spare */
+#define INIT_PATH_MAX 256U
+#define INIT_GO_MAX (1U << 20)
+#define INIT_WRITABLE_MAX 8U
+
+enum init_type {
+	/* supervisor to init */
+	INIT_SETUP = 1, /* struct init_setup; sent before the engine starts */
+	INIT_IMPORT,    /* init_tree + 1 fd: tree stream to unpack at path */
+	INIT_GO,        /* init_record + 1 or 2 fds: go memfd, secret memfd */
+	INIT_EXPORT,    /* init_tree + 1 fd: write path as a tree stream */
+	INIT_KILL,      /* init_record: kill the workload, then STATUS */
+	INIT_BYE,       /* init_record: exit */
+	/* init to supervisor */
+	INIT_HELLO = 64, /* init_record; its pid comes by SCM_CREDENTIALS */
+	INIT_LISTENER,   /* init_record (value = index) + 1 fd */
+	INIT_REPORT,     /* init_record + 1 fd: sealed memfd, init_report */
+	INIT_IMPORTED,   /* init_record, value = 0 or errno */
+	INIT_STATUS,     /* struct init_status */
+	INIT_EXPORTED,   /* init_record, value = 0 or errno */
+	INIT_FAILED,     /* init_record, value = errno, step = enum init_step */
+};
+
+/* Where init failed; the supervisor has a text for each. */
+enum init_step {
+	INIT_STEP_DUMPABLE = 1,
+	INIT_STEP_SETUP,
+	INIT_STEP_LISTENER,
+	INIT_STEP_WALLS,
+	INIT_STEP_REPORT,
+	INIT_STEP_GO,
+	INIT_STEP_FORK,
+	INIT_STEP_TREE,
+	INIT_STEP_RELAY,
+};
+
+struct init_record {
+	uint32_t magic, version, type, value, step, spare;
+};
+
+struct init_listener {
+	uint32_t address; /* IPv4, network order */
+	uint16_t port;    /* network order */
+	uint16_t backlog;
+};
+
+struct init_setup {
+	struct init_record record;
+	uint32_t listener_count;
+	struct init_listener listeners[INIT_LISTENERS_MAX];
+	/* Directories the workload may write, NUL-terminated; everything
+	 * else is read-only for its Landlock domain. */
+	uint32_t writable_count;
+	char writable[INIT_WRITABLE_MAX][INIT_PATH_MAX];
+	/* 1: writable directories are also executable (build sandboxes). */
+	uint32_t writable_exec;
+	/* Lengths /run/agentnode/{llm,tools}.sock relays; port 0: no relay. */
+	uint16_t relay_llm_port, relay_tools_port; /* host order */
+	/* 0 only with the named override in the host config. */
+	uint32_t landlock_required;
+};
+
+struct init_tree {
+	struct init_record record;
+	uint64_t max_bytes; /* bound on file content */
+	uint64_t max_files;
+	char path[INIT_PATH_MAX];
+};
+
+struct init_status {
+	struct init_record record;
+	int32_t exit_code;  /* -1 when a signal ended it */
+	int32_t signal;     /* 0 when it exited */
+	int32_t exec_errno; /* not 0: the workload never started */
+	uint32_t spare;
+};
+
+/* The go memfd: this header, then offset tables and strings. Offsets are
+ * from the start of the memfd, each string NUL-terminated inside it. */
+struct init_go {
+	uint32_t magic, version, size; /* size of the whole memfd */
+	uint32_t argc, argv_offset;    /* uint32_t[argc] offsets */
+	uint32_t envc, env_offset;     /* uint32_t[envc] offsets */
+	uint32_t cwd_offset;
+};
+
+/* The secret memfd has the same shape with argc == 0: more environment. */
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor's side of the audit chain: starts agentnode-ledger, hands
+ * it records, and says when one is on disk. An effect waits for its record.
+ */
+#ifndef SUPERVISOR_POLICY_AUDIT_H
+#define SUPERVISOR_POLICY_AUDIT_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "common/result.h"
+
+struct audit; /* opaque */
+
+typedef void audit_done(enum result result, const char *detail, void *context);
+
+/* Start the ledger process over AGENTNODE_HOME. ready is called once when
+ * it is confined and the chain's end is known, or failed. */
+enum result audit_start(struct event_base *base, const char *home,
+    audit_done *ready, void *context, struct audit **audit_r);
+
+/* Called once if the ledger dies later: everything must end. */
+void audit_on_end(struct audit *audit, audit_done *ended, void *context);
+
+/* Append a record: event is one of the documented names (launch, refusal,
+ * removal, ...); fields is borrowed; ts, seq, prev and hash are added by
+ * the ledger. done comes when it is synced or failed; never before this
+ * returns; may be NULL. */
+enum result audit_submit(struct audit *audit, const char *event,
+    const json_t *fields, audit_done *done, void *context);
+
+/* Submit and run the loop until done (only outside of callbacks). */
+enum result audit_write(
+    struct audit *audit, const char *event, const json_t *fields);
+
+void audit_free(struct audit **audit);
+
+#endif

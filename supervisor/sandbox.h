@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of one sandbox, from the launch record to the removal that was
+ * verified. Everything that runs foreign code (mcp run, build sandboxes,
+ * selftest, later agents and exec) goes through here: one launcher for all
+ * entry points.
+ */
+#ifndef SUPERVISOR_SANDBOX_H
+#define SUPERVISOR_SANDBOX_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/result.h"
+
+struct sandbox; /* opaque */
+struct config;  /* supervisor/policy/config.h */
+struct audit;   /* supervisor/policy/audit.h */
+
+#define SANDBOX_MOUNTS_MAX 4U
+#define SANDBOX_TMPFS_MAX 6U
+#define SANDBOX_TREES_MAX 4U
+#define SANDBOX_CODE_MAX 64U
+
+/* A sealed volume: engine volume name, where it is seen inside, and the
+ * content hash it must have ("sha256:<64 hex>", checked before go; NULL
+ * only for volumes being built). host_path is the engine's mountpoint as
+ * recorded at install. */
+struct sandbox_mount {
+	const char *volume, *target, *content_hash, *host_path;
+};
+
+struct sandbox_tmpfs {
+	const char *target;
+	uint64_t size; /* bytes */
+	bool exec;     /* build sandboxes only */
+};
+
+/* A tree stream descriptor into (before go) or out of (after the workload
+ * ended) a tmpfs of the sandbox. Borrowed; duplicated as needed. */
+struct sandbox_tree {
+	const char *path;
+	int fd; /* import: read end; export: write end */
+	bool is_export;
+	uint64_t max_bytes, max_files;
+};
+
+struct sandbox_limits {
+	uint64_t memory; /* bytes; 0: config's default */
+	unsigned pids;
+	unsigned cpu_milli; /* 1000 = one CPU */
+	unsigned wall_s;    /* 0: no limit */
+};
+
+struct sandbox_spec {
+	const char *kind;    /* "mcp", "build", "selftest", "exec" */
+	const char *package; /* slug, for labels and audit */
+	const char *version;
+	const char *image;       /* name@sha256:<64 hex> */
+	const char *const *argv; /* NULL-terminated */
+	const char *const *env;  /* NULL-terminated "K=V", ours come first */
+	const char *cwd;
+	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX];
+	struct sandbox_tmpfs tmpfs[SANDBOX_TMPFS_MAX]; /* besides /tmp, HOME */
+	struct sandbox_tree trees[SANDBOX_TREES_MAX];
+	struct sandbox_limits limits;
+	/* {"allow":[...],"deny":[...]} of canonical entries, or NULL: no
+	 * egress-proxy is started at all. Borrowed. */
+	const json_t *egress;
+	/* The workload's ends of three pipes; borrowed, duplicated into the
+	 * container. */
+	int stdin_fd, stdout_fd, stderr_fd;
+};
+
+/* How it ended. code "" : the workload ran and exited (exit_code/signal).
+ * Otherwise it never started, or was ended by us: code is from the
+ * documented list and detail one sentence with the remedy. */
+struct sandbox_outcome {
+	bool started;
+	int exit_code, signal;
+	char code[SANDBOX_CODE_MAX];
+	char detail[512];
+	uint64_t peak_memory; /* bytes, 0 unknown */
+	unsigned oom_kills;
+	bool removed; /* the engine no longer knows it */
+};
+
+struct sandbox_handlers {
+	void (*on_go)(struct sandbox *sandbox, void *context); /* may be NULL */
+	void (*on_end)(struct sandbox *sandbox,
+	    const struct sandbox_outcome *outcome, void *context);
+};
+
+/* Start; every failure, even an early one, comes through on_end once
+ * (never before this returns). spec is copied as far as needed later. */
+enum result sandbox_start(struct event_base *base, const struct config *config,
+    struct audit *audit, const struct sandbox_spec *spec,
+    const struct sandbox_handlers *handlers, void *context,
+    struct sandbox **sandbox_r);
+/* Ask it to end (kill the workload); on_end follows. code as above. */
+void sandbox_stop(
+    struct sandbox *sandbox, const char *code, const char *detail);
+const char *sandbox_id(const struct sandbox *sandbox); /* run id, 16 hex */
+/* After on_end. Accepts NULL, clears. */
+void sandbox_free(struct sandbox **sandbox);
+
+#endif
