@@ -1,0 +1,193 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The bounded byte buffer. Called by every process for heads, frames and
+ * messages. It must never hold more than max bytes, and it wipes nothing:
+ * a secret does not belong here.
+ */
+#include "common/buffer.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define BUFFER_FIRST_CAPACITY 512U
+
+void
+buffer_init(struct buffer *buffer, size_t max)
+{
+	memset(buffer, 0, sizeof(*buffer));
+	buffer->max = max;
+}
+
+void
+buffer_free(struct buffer *buffer)
+{
+	free(buffer->data);
+	buffer_init(buffer, buffer->max);
+}
+
+const uint8_t *
+buffer_bytes_borrow(const struct buffer *buffer)
+{
+	static const uint8_t nothing[1];
+
+	return buffer->data == NULL ? nothing : buffer->data + buffer->start;
+}
+
+/* Move the readable bytes to the front of the memory. */
+static void
+buffer_compact(struct buffer *buffer)
+{
+	if (buffer->start == 0)
+		return;
+	memmove(buffer->data, buffer->data + buffer->start, buffer->len);
+	buffer->start = 0;
+}
+
+/* Capacity that holds need bytes: doubled, never above max. */
+static size_t
+buffer_next_capacity(const struct buffer *buffer, size_t need)
+{
+	size_t next = buffer->capacity;
+
+	if (next < BUFFER_FIRST_CAPACITY)
+		next = BUFFER_FIRST_CAPACITY;
+	while (next < need && next <= buffer->max / 2)
+		next *= 2;
+	if (next < need || next > buffer->max)
+		next = buffer->max;
+	return next;
+}
+
+/* Make room for extra bytes behind the readable ones; extra is known to fit
+ * under max. */
+static enum result
+buffer_make_room(struct buffer *buffer, size_t extra)
+{
+	size_t next, need = buffer->len + extra;
+	uint8_t *data;
+
+	if (extra <= buffer->capacity - buffer->start - buffer->len)
+		return RESULT_OK;
+	if (buffer->data != NULL)
+		buffer_compact(buffer);
+	if (need <= buffer->capacity)
+		return RESULT_OK;
+	next = buffer_next_capacity(buffer, need);
+	data = realloc(buffer->data, next);
+	if (data == NULL)
+		return RESULT_NO_MEMORY;
+	buffer->data = data;
+	buffer->capacity = next;
+	return RESULT_OK;
+}
+
+enum result
+buffer_reserve(
+    struct buffer *buffer, size_t want, uint8_t **space_r, size_t *room_r)
+{
+	enum result result;
+
+	*space_r = NULL;
+	*room_r = 0;
+	if (buffer->len >= buffer->max)
+		return RESULT_TOO_LONG;
+	if (want > buffer->max - buffer->len)
+		want = buffer->max - buffer->len;
+	result = buffer_make_room(buffer, want);
+	if (result != RESULT_OK)
+		return result;
+	if (want == 0)
+		return RESULT_OK;
+	*space_r = buffer->data + buffer->start + buffer->len;
+	*room_r = want;
+	return RESULT_OK;
+}
+
+void
+buffer_commit(struct buffer *buffer, size_t count)
+{
+	if (count > buffer->capacity - buffer->start - buffer->len)
+		abort(); /* the caller wrote past what it was given */
+	buffer->len += count;
+}
+
+enum result
+buffer_append(struct buffer *buffer, const void *bytes, size_t count)
+{
+	enum result result;
+
+	if (count > buffer->max - buffer->len)
+		return RESULT_TOO_LONG;
+	if (count == 0)
+		return RESULT_OK;
+	result = buffer_make_room(buffer, count);
+	if (result != RESULT_OK)
+		return result;
+	memcpy(buffer->data + buffer->start + buffer->len, bytes, count);
+	buffer->len += count;
+	return RESULT_OK;
+}
+
+enum result
+buffer_append_text(struct buffer *buffer, const char *text)
+{
+	return buffer_append(buffer, text, strlen(text));
+}
+
+/* Format into the room behind the readable bytes; need is the length
+ * without the NUL, as measured before. */
+static enum result
+buffer_vprintf_into(
+    struct buffer *buffer, size_t need, const char *format, va_list arguments)
+{
+	char small[256];
+	char *text = need < sizeof(small) ? small : malloc(need + 1);
+	enum result result;
+
+	if (text == NULL)
+		return RESULT_NO_MEMORY;
+	vsnprintf(text, need + 1, format, arguments);
+	result = buffer_append(buffer, text, need);
+	if (text != small)
+		free(text);
+	return result;
+}
+
+enum result
+buffer_printf(struct buffer *buffer, const char *format, ...)
+{
+	va_list arguments;
+	enum result result;
+	int need;
+
+	va_start(arguments, format);
+	need = vsnprintf(NULL, 0, format, arguments);
+	va_end(arguments);
+	if (need < 0)
+		return RESULT_BAD;
+	if ((size_t)need > buffer->max - buffer->len)
+		return RESULT_TOO_LONG;
+	va_start(arguments, format);
+	result = buffer_vprintf_into(buffer, (size_t)need, format, arguments);
+	va_end(arguments);
+	return result;
+}
+
+void
+buffer_consume(struct buffer *buffer, size_t count)
+{
+	if (count > buffer->len)
+		abort(); /* a broken invariant: nobody can consume the future */
+	buffer->start += count;
+	buffer->len -= count;
+	if (buffer->len == 0)
+		buffer->start = 0;
+}
+
+void
+buffer_clear(struct buffer *buffer)
+{
+	buffer->start = 0;
+	buffer->len = 0;
+}
