@@ -5,6 +5,8 @@
  */
 #include "common/result.h"
 
+#include <stddef.h>
+
 static const char *const result_texts[RESULT_COUNT] = {
     [RESULT_OK] = "done",
     [RESULT_NEED_MORE] = "more bytes are needed",
