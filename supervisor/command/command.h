@@ -7,8 +7,12 @@
 #ifndef SUPERVISOR_COMMAND_COMMAND_H
 #define SUPERVISOR_COMMAND_COMMAND_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdio.h>
+
+#include "common/json_field.h"
+#include "common/result.h"
 
 /* Exit codes of the command line. */
 enum command_exit {
@@ -25,7 +29,7 @@ enum command_exit {
 
 struct command {
 	const char *name;    /* "sandbox doctor", "egress check" */
-	const char *summary; /* one line for the list of commands */
+	const char *summary; /* one line for the list; NULL: hidden */
 	const char *help;    /* usage, options and an example */
 	/* argv[0] is the last word of the name; getopt_long may be used
 	 * (optind is reset). Returns an enum command_exit or, for run, exec
@@ -38,6 +42,17 @@ extern const struct command *const command_groups[]; /* NULL-terminated */
 /* Print "agentnode: <sentence>\n" to stderr (escaped) and return code. */
 int command_error(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
+
+/* The exit code that a result of reading configuration, lockfile or state
+ * means, and command_error with the fault's sentence and that code. */
+int command_exit_of(enum result result);
+int command_fault(enum result result, const struct json_fault *fault);
+
+/* Wrong options or arguments: COMMAND_USAGE, pointing at the help. */
+int command_option_fault(const char *command);
+
+/* One JSON value on stdout, indented: what --json prints. */
+int command_print_json(const json_t *value);
 
 /* True when stdout may carry colours (terminal, no NO_COLOR). */
 bool command_colour(FILE *stream);

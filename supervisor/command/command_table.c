@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Every command group of agentnode, in the order of the help. A group is a
+ * file command_GROUP.c with its rows; it adds its two lines here. Read by
+ * command_dispatch, completion and the manual page.
+ */
+#include "supervisor/command/command.h"
+
+extern const struct command command_completion_rows[];
+
+const struct command *const command_groups[] = {
+    command_completion_rows,
+    NULL,
+};
