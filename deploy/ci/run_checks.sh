@@ -1,0 +1,76 @@
+#!/usr/bin/env bash
+# One check by its name, for people and for continuous integration:
+#   run_checks.sh NAME...     run these (stops at the first that fails)
+#   run_checks.sh             list the names
+set -euo pipefail
+top=$(cd "$(dirname "$0")/../.." && pwd)
+cd "$top"
+logs=${TMPDIR:-/tmp}/agentnode-checks
+mkdir -p "$logs"
+
+say() { printf '== %s (%ss)\n' "$*" "$SECONDS" >&2; }
+
+# The C files of the product and its tests, as git sees them.
+sources() { git ls-files -co --exclude-standard -- "$@"; }
+
+run_ctest() { # preset label-regex
+	ctest --preset "$1" -L "$2" --output-on-failure 2>&1 |
+	    tee "$logs/ctest-$1-${2//[^a-z]/_}.log" |
+	    grep -vE '^ *Start +[0-9]+:' || return 1
+}
+
+check_release() { deploy/build release; run_ctest release 'unit|machine|fuzz|confine|layout'; }
+check_scenario() { deploy/build release; run_ctest release scenario; }
+check_asan() { deploy/build asan; run_ctest asan 'unit|machine|fuzz|confine'; }
+check_fuzz() { deploy/build fuzz; run_ctest fuzz fuzz; }
+check_format() {
+	sources '*.c' '*.h' | xargs clang-format --dry-run --Werror
+}
+check_cppcheck() {
+	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
+	    --enable=warning,portability --suppress=missingIncludeSystem \
+	    --suppress=unknownMacro -D_GNU_SOURCE -I . -j 2 \
+	    $(sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c')
+}
+check_tidy() {
+	deploy/build release
+	sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' |
+	    xargs -P 2 -n 6 clang-tidy --quiet -p build/release \
+	    > "$logs/tidy.log" 2>&1 || {
+		grep -E 'warning:|error:' "$logs/tidy.log" | sort -u | head -40
+		return 1
+	}
+}
+# Unit and machine tests of the release build under valgrind.
+check_valgrind() {
+	deploy/build release
+	local test failed=0
+	for test in build/release/tests/unit_* build/release/tests/machine_*; do
+		[ -x "$test" ] || continue
+		valgrind --quiet --error-exitcode=99 --leak-check=full \
+		    --errors-for-leak-kinds=definite --track-fds=no \
+		    "$test" > "$logs/valgrind-$(basename "$test").log" 2>&1 || {
+			printf 'valgrind: %s\n' "$test" >&2
+			grep -E '^==|FAILED|ERROR' "$logs/valgrind-$(basename "$test").log" |
+			    head -30 >&2
+			failed=1
+		}
+	done
+	return "$failed"
+}
+
+names=(format release asan fuzz cppcheck tidy valgrind scenario)
+if [ $# -eq 0 ]; then
+	printf '%s\n' "${names[@]}"
+	exit 0
+fi
+for name; do
+	case " ${names[*]} " in
+	*" $name "*) ;;
+	*) printf 'no check %s; there are: %s\n' "$name" "${names[*]}" >&2
+	    exit 2 ;;
+	esac
+	say "check $name"
+	"check_$name"
+done
+say "passed: $*"

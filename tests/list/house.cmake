@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+add_test(NAME layout COMMAND python3
+    ${CMAKE_SOURCE_DIR}/tests/layout/layout.py)
+set_tests_properties(layout PROPERTIES LABELS layout TIMEOUT 120)
