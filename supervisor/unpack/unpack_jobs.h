@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the supervisor may ask of agentnode-unpack, the process that reads
+ * foreign archives and file trees. One process does one job at a time; the
+ * answer to `work` is `done` (job, result) or `failed` (code, detail), with
+ * the id of the request.
+ *
+ * config: fds[0] is the log, fds[1..roots] are directories (read-only; they
+ * come now because nothing can be opened outside of them later).
+ * config options: {"roots":0..4, "uid":N?, "keep_uid":true?,
+ *   "timeout_s":1..86400?}. keep_uid: stay the uid we are (to read the
+ * user's own files; without capabilities all the same).
+ *
+ * Every job takes "max_bytes" (file content) and "max_files" (entries) and
+ * answers {"hash":"sha256:<64 hex>","files":N,"bytes":N}; the hash is the
+ * tree hash of docs/install.md and equal for the same tree in every form.
+ *
+ * hash_tree      {"root":i}               no fds
+ * send_tree      {"root":i}               fds: out (tree stream)
+ * check_tree     {}                       fds: in (foreign tree stream), out
+ * tree_to_tar    {}                       fds: in (foreign tree stream), out
+ * archive_to_tar {"strip":n?,"prefix":p?,"only":[paths]?,
+ *                 "links":[{"path","target"}]?}
+ *                                         fds: in (tar, tar.gz, zip), out
+ * archive_to_tree  the same, out is a tree stream
+ * hash_file      {}                       fds: in; only "max_bytes"; answers
+ *                                         {"sha256","sha512" (hex),"bytes"}
+ * npm_describe   {"root":i,"package":name,"version":v}
+ *                                         fds: list (a memfd)
+ * pip_describe   the same; both write the dependency list, a JSON array of
+ *                {"name","version","integrity"}, to the memfd and answer
+ *                {"entry":path in the tree,"count":N}
+ * dir_describe   {"root":i}               no fds; a local folder: answers
+ *                {"manager":"npm"|"pypi","entry","name"?,"version"?}
+ *
+ * A stream of a failed job is cut: no end record, no end-of-archive block.
+ * Cleaned trees have directories and 0755 files or 0644 files, owner 0, one
+ * fixed mtime, and links that stay inside.
+ */
+#ifndef SUPERVISOR_UNPACK_JOBS_H
+#define SUPERVISOR_UNPACK_JOBS_H
+
+#define UNPACK_JOB_HASH_TREE "hash_tree"
+#define UNPACK_JOB_SEND_TREE "send_tree"
+#define UNPACK_JOB_CHECK_TREE "check_tree"
+#define UNPACK_JOB_TREE_TO_TAR "tree_to_tar"
+#define UNPACK_JOB_ARCHIVE_TO_TAR "archive_to_tar"
+#define UNPACK_JOB_ARCHIVE_TO_TREE "archive_to_tree"
+#define UNPACK_JOB_HASH_FILE "hash_file"
+#define UNPACK_JOB_NPM_DESCRIBE "npm_describe"
+#define UNPACK_JOB_PIP_DESCRIBE "pip_describe"
+#define UNPACK_JOB_DIR_DESCRIBE "dir_describe"
+
+#define UNPACK_ROOTS_MAX 4U
+#define UNPACK_FILES_MAX 1000000U     /* entries of one tree */
+#define UNPACK_BYTES_MAX (1ULL << 40) /* content of one tree */
+#define UNPACK_LIST_MAX (8U << 20)    /* a dependency list, bytes */
+#define UNPACK_DEPENDENCIES_MAX 5000U
+#define UNPACK_HASH_SIZE 72U /* "sha256:" + 64 hex + NUL */
+
+/* Codes of `failed`; detail is one sentence that names the entry. */
+#define UNPACK_UNSAFE "tree_unsafe"       /* name, link, device, duplicate */
+#define UNPACK_MALFORMED "tree_malformed" /* not what it says it is */
+#define UNPACK_CUT "tree_cut"             /* ended before its end */
+#define UNPACK_TOO_BIG "tree_too_big"     /* a bound was passed */
+#define UNPACK_UNREADABLE "tree_unreadable"
+#define UNPACK_DISK_FULL "disk_full"
+#define UNPACK_OUTPUT "output_closed" /* nobody reads what we write */
+#define UNPACK_TIMEOUT "timeout"
+#define UNPACK_PACKAGE "package_invalid" /* describe: what is wrong with it */
+
+#endif
