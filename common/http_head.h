@@ -55,7 +55,8 @@ struct http_head {
 	unsigned minor_version;  /* 0 or 1 */
 	struct http_field fields[HTTP_HEAD_FIELDS_MAX];
 	size_t field_count;
-	struct http_text host; /* requests: the one Host, may be empty */
+	struct http_text host; /* requests: the one Host, may be empty;
+				* bytes is NULL only for CONNECT HTTP/1.0 */
 	bool has_length;
 	uint64_t content_length;
 	bool chunked;

@@ -41,6 +41,8 @@ enum ip_verdict {
 	IP_SPECIAL,    /* in a special-purpose range; see rule_r */
 	IP_EMBEDDED,   /* carries an IPv4 address that is special */
 	IP_OWN_HOST,   /* one of the ranges in the own list */
+	IP_METADATA,   /* a cloud's metadata service, plain or embedded:
+			* no policy opens it */
 };
 
 /* Strict parse; bytes need not be NUL-terminated. Brackets are not part of
@@ -75,6 +77,10 @@ enum ip_verdict ip_addr_judge(const struct ip_addr *addr,
 
 /* True when addr, or the IPv4 address it embeds, lies in one of ranges. */
 bool ip_addr_in(const struct ip_addr *addr, const struct ip_cidr_list *ranges);
+
+/* The IPv4 address that addr carries (mapped, compatible, NAT64, 6to4,
+ * Teredo client, ISATAP). False when it carries none. */
+bool ip_addr_embedded(const struct ip_addr *addr, struct ip_addr *inner_r);
 
 /* To and from socket addresses; port in host order. */
 socklen_t ip_addr_to_sockaddr(const struct ip_addr *addr, uint16_t port,

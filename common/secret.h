@@ -21,7 +21,9 @@ struct secret; /* opaque */
 
 /* Allocate room for capacity bytes (1..SECRET_MAX). RESULT_UNSUPPORTED when
  * the memory cannot be locked: a secret never lives in swappable memory.
- * Caller frees with secret_free. */
+ * Caller frees with secret_free. Makes these system calls, which a process
+ * that calls it after confinement must list: memfd_secret, ftruncate, mmap,
+ * close, madvise, munmap, and mlock as the fallback. */
 enum result secret_new(size_t capacity, struct secret **secret_r);
 
 /* Wipe, unlock, unmap; accepts NULL, clears the pointer. */
@@ -30,7 +32,8 @@ void secret_free(struct secret **secret);
 /* Copy bytes in; RESULT_TOO_LONG when over the capacity. */
 enum result secret_set(struct secret *secret, const void *bytes, size_t len);
 
-/* Read at most the capacity from a descriptor until EOF. */
+/* Read from a descriptor until EOF; more than the capacity is
+ * RESULT_TOO_LONG and leaves an empty secret. The descriptor blocks. */
 enum result secret_read_fd(struct secret *secret, int fd);
 
 const uint8_t *secret_bytes_borrow(const struct secret *secret);
