@@ -12,7 +12,8 @@
 #include "common/result.h"
 
 /* A base with EVENT_BASE_FLAG_IGNORE_ENV and precise timers off; everything
- * that libevent reads lazily is read here, before confinement.
+ * that libevent reads lazily is read here, before confinement. SIGPIPE is
+ * ignored from here on (reset it before an exec of somebody else).
  * Free with event_base_free. */
 enum result event_loop_new(struct event_base **base_r);
 

@@ -16,7 +16,7 @@
 
 #define FD_PASS_MAX 16U
 
-/* Close and set to -1; accepts -1. */
+/* Close and set to -1; accepts -1. Keeps errno. */
 void fd_close(int *fd);
 /* For __attribute__((cleanup(fd_close))). */
 #define FD_CLEANUP __attribute__((cleanup(fd_close)))
@@ -28,7 +28,8 @@ enum result fd_set_cloexec(int fd, bool on);
 enum result fd_socketpair(int pair_r[2]);
 
 /* Read to EOF, at most max bytes (RESULT_TOO_LONG beyond); caller frees
- * *bytes_r; one NUL is added behind the bytes, not counted. EINTR handled. */
+ * *bytes_r; one NUL is added behind the bytes, not counted. EINTR handled.
+ * Both are for blocking descriptors: EAGAIN is RESULT_SYSTEM. */
 enum result fd_read_all(int fd, size_t max, char **bytes_r, size_t *len_r);
 enum result fd_write_all(int fd, const void *bytes, size_t len);
 
@@ -38,7 +39,8 @@ enum result fd_sealed_memfd(
 /* True when fd is a memfd that nobody can change, shrink or grow. */
 bool fd_is_sealed(int fd);
 
-/* One datagram with up to FD_PASS_MAX descriptors. NEED_MORE = would block.
+/* One datagram with up to FD_PASS_MAX descriptors. NEED_MORE = would block
+ * (the socket's own mode decides); RESULT_CLOSED = nobody reads any more.
  * Received descriptors are close-on-exec; a truncated datagram or control
  * message closes them all and is RESULT_TOO_LONG. A zero-length datagram
  * or EOF is RESULT_EOF. */

@@ -69,7 +69,8 @@ struct log_field {
 /* Start logging to fd (borrowed, may be -1 = nowhere). process is static. */
 void log_open(int fd, const char *process, enum log_level lowest);
 void log_set_sandbox(const char *id); /* copied, at most 63 bytes */
-void log_replace_fd(int fd);          /* after rotation; old one closed */
+/* After rotation: takes fd, closes the old one; fd is a file. */
+void log_replace_fd(int fd);
 
 /* Write one line: log_event(LOG_INFO_LEVEL, "egress_decision",
  *   LOG_TEXT("host", h), LOG_INT("port", p)). Keeps errno. */
@@ -81,13 +82,19 @@ void log_write(
     enum log_level level, const char *event, const struct log_field *fields);
 
 /* Lines per event name and second before the rest is counted; the summary
- * line has event "suppressed", of=NAME, count=N. 0 = no limit. */
+ * line has event "suppressed", of=NAME, count=N. 0 = no limit. log_open
+ * sets LOG_RATE_DEFAULT. Lines the descriptor did not take are counted too
+ * and told by the next line that gets through: event "log_lost". */
+#define LOG_RATE_DEFAULT 100U
 void log_set_rate(unsigned per_second);
 /* Write pending summaries (call from a timer and at exit). */
 void log_flush(void);
 
-/* Escape bytes as the log does, into text_r (always terminated). */
+/* Escape bytes as the log does, into text_r (always terminated): the inside
+ * of a JSON string. log_clean leaves quotes and backslashes alone: for
+ * sentences shown to a person. What does not fit is cut, with "...". */
 void log_escape(const char *bytes, size_t len, char *text_r, size_t size);
+void log_clean(const char *bytes, size_t len, char *text_r, size_t size);
 
 /* A broken invariant or failed confinement: one line, then exit(code). */
 _Noreturn void log_fatal(int code, const char *event, const char *detail);

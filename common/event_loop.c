@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The libevent base of a process. Called once by each main; must never
+ * leave anything for libevent to open or read after confinement.
+ */
+#include "common/event_loop.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum result
+event_loop_new(struct event_base **base_r)
+{
+	struct event_config *config = event_config_new();
+	struct event_base *base = NULL;
+
+	*base_r = NULL;
+	if (config == NULL)
+		return RESULT_NO_MEMORY;
+	/* A peer that vanished is an EPIPE of one call, never the end of
+	 * the process; splice(2) has no MSG_NOSIGNAL. */
+	if (signal(SIGPIPE, SIG_IGN) != SIG_ERR &&
+	    event_config_set_flag(config,
+		EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_NOLOCK) == 0 &&
+	    event_config_require_features(config, EV_FEATURE_O1) == 0)
+		base = event_base_new_with_config(config);
+	event_config_free(config);
+	if (base == NULL)
+		return RESULT_SYSTEM;
+	*base_r = base;
+	return RESULT_OK;
+}
+
+uint64_t
+event_loop_now_ms(void)
+{
+	struct timespec now = {0, 0};
+
+	(void)clock_gettime(CLOCK_MONOTONIC, &now); /* cannot fail on Linux */
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+enum result
+event_loop_run(struct event_base *base)
+{
+	if (event_base_loop(base, EVLOOP_NO_EXIT_ON_EMPTY) < 0)
+		return RESULT_INTERNAL;
+	return event_base_got_break(base) ? RESULT_OK : RESULT_INTERNAL;
+}
+
+void
+event_loop_stop(struct event_base *base)
+{
+	(void)event_base_loopbreak(base); /* fails only for NULL */
+}
+
+struct timeval
+event_loop_timeval(uint64_t ms)
+{
+	struct timeval value = {.tv_sec = (time_t)(ms / 1000),
+	    .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
+
+	return value;
+}
