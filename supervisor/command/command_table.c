@@ -6,9 +6,11 @@
  */
 #include "supervisor/command/command.h"
 
+extern const struct command command_config_rows[];
 extern const struct command command_completion_rows[];
 
 const struct command *const command_groups[] = {
+    command_config_rows,
     command_completion_rows,
     NULL,
 };

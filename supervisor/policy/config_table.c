@@ -1,0 +1,225 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The rows of the configuration. Used by everything that reads, writes,
+ * completes or documents a key. It must never hold a secret: keys of
+ * providers have no row.
+ */
+#include <string.h>
+
+#include "supervisor/policy/config_table.h"
+
+#define KIB INT64_C(1024)
+#define MIB (1024 * KIB)
+#define GIB (1024 * MIB)
+#define CONFIG_TABLE_SUGGEST_MAX 4U
+
+static const char *const config_table_engines[] = {"auto", "podman", NULL};
+static const char *const config_table_overrides[] = {
+    "no_landlock", "no_cgroup_limits", NULL};
+static const char *const config_table_levels[] = {
+    "debug", "info", "warn", "error", NULL};
+static const char *const config_table_trust[] = {
+    "unverified", "verified", "trusted", "curated", NULL};
+static const char *const config_table_host_trust[] = {
+    "default", "curated_only", "none", NULL};
+
+/* clang-format off */
+#define TEXT(key, shape_, most, value, sentence_)                            \
+	{.name = (key), .type = CONFIG_TEXT, .shape = (shape_),              \
+	 .narrow = CONFIG_FIX, .min = 1, .max = (most),                      \
+	 .default_text = (value), .sentence = (sentence_)}
+#define INT(key, narrow_, least, most, value, sentence_)                     \
+	{.name = (key), .type = CONFIG_INT, .narrow = (narrow_),             \
+	 .min = (least), .max = (most), .default_text = (value),             \
+	 .sentence = (sentence_)}
+#define SIZE(key, narrow_, least, most, value, sentence_)                    \
+	{.name = (key), .type = CONFIG_SIZE, .narrow = (narrow_),            \
+	 .min = (least), .max = (most), .default_text = (value),             \
+	 .sentence = (sentence_)}
+#define BOOL(key, value, variable, sentence_)                                \
+	{.name = (key), .type = CONFIG_BOOL, .narrow = CONFIG_FALSE,         \
+	 .default_text = (value), .environment = (variable),                 \
+	 .sentence = (sentence_)}
+#define CHOICE(key, narrow_, words, value, variable, sentence_)              \
+	{.name = (key), .type = CONFIG_CHOICE, .narrow = (narrow_),          \
+	 .choices = (words), .default_text = (value),                        \
+	 .environment = (variable), .sentence = (sentence_)}
+#define LIST(key, shape_, narrow_, words, most, sentence_)                   \
+	{.name = (key), .type = CONFIG_LIST, .shape = (shape_),              \
+	 .narrow = (narrow_), .choices = (words), .max = (most),             \
+	 .default_text = "", .sentence = (sentence_)}
+
+const struct config_key config_table[] = {
+	CHOICE("sandbox.engine", CONFIG_FIX, config_table_engines, "auto",
+	    "AGENTNODE_SANDBOX_ENGINE",
+	    "The container engine; auto takes the first that works."),
+	TEXT("sandbox.image", CONFIG_IMAGE, 512, NULL,
+	    "The sandbox image, pinned by digest (name@sha256:...); "
+	    "'sandbox build', 'pull' and 'load' set it."),
+	SIZE("sandbox.memory", CONFIG_LEAST, 16 * MIB, 1024 * GIB, "512m",
+	    "Memory of a sandbox, swap included."),
+	INT("sandbox.pids", CONFIG_LEAST, 4, 32768, "256",
+	    "Processes and threads of a sandbox."),
+	INT("sandbox.cpu_milli", CONFIG_LEAST, 10, 1024000, "1000",
+	    "CPU time of a sandbox in thousandths of one CPU."),
+	SIZE("sandbox.tmp_size", CONFIG_LEAST, 4 * KIB, 64 * GIB, "64m",
+	    "Size of /tmp in a sandbox."),
+	SIZE("sandbox.home_size", CONFIG_LEAST, 4 * KIB, 64 * GIB, "16m",
+	    "Size of the home folder in a sandbox."),
+	LIST("sandbox.overrides", CONFIG_WORD, CONFIG_BOTH,
+	    config_table_overrides, 2,
+	    "Layers that may be missing where this machine cannot have them: "
+	    "no_landlock, no_cgroup_limits. Every run's record says so."),
+	INT("sandbox.uid_base", CONFIG_FIX, 65536, 4294900000, "1879048192",
+	    "First of the user ids that rootful sandboxes get, one each."),
+	SIZE("sandbox.output_max", CONFIG_LEAST, 4 * KIB, 64 * GIB, "64m",
+	    "Bytes a workload may write to its standard error."),
+	CHOICE("sandbox.host_trust_policy", CONFIG_LATER,
+	    config_table_host_trust, "default", NULL,
+	    "Which tiers may run on the host: default (curated, trusted), "
+	    "curated_only, none."),
+	LIST("egress.allow", CONFIG_ENTRY, CONFIG_BOTH, NULL, 1024,
+	    "Destinations every sandbox with egress may reach, beside its "
+	    "own; as host configuration tcp:// and http:// entries are "
+	    "possible."),
+	LIST("egress.deny", CONFIG_DENY_ENTRY, CONFIG_EITHER, NULL, 1024,
+	    "Destinations that no sandbox reaches; wins over every allow."),
+	{.name = "egress.extra_ranges", .type = CONFIG_OBJECT,
+	 .shape = CONFIG_RANGES, .narrow = CONFIG_BOTH, .max = 256,
+	 .sentence = "Host names that may resolve into the named private "
+	    "ranges: {\"db.corp.example\": [\"10.1.2.0/24\"]}."},
+	TEXT("egress.upstream_proxy", CONFIG_HOST_PORT, 300, NULL,
+	    "A CONNECT proxy (host:port) that all egress goes through."),
+	TEXT("egress.resolver", CONFIG_RESOLVERS, 512, NULL,
+	    "DNS servers (address:port, comma-separated); unset: those of "
+	    "/etc/resolv.conf at start."),
+	LIST("egress.ech_allow", CONFIG_NAME, CONFIG_BOTH, NULL, 256,
+	    "Host names whose TLS may carry encrypted_client_hello."),
+	INT("egress.max_tunnels", CONFIG_LEAST, 1, 65536, "256",
+	    "Open connections of one sandbox."),
+	INT("egress.head_timeout_ms", CONFIG_LEAST, 10, 600000, "10000",
+	    "Time for a whole request head."),
+	INT("egress.hello_timeout_ms", CONFIG_LEAST, 10, 600000, "10000",
+	    "Time for a whole TLS ClientHello."),
+	INT("egress.dial_timeout_ms", CONFIG_LEAST, 10, 600000, "10000",
+	    "Time to look up and reach a destination."),
+	INT("egress.idle_timeout_s", CONFIG_LEAST, 1, 86400, "300",
+	    "Time after which a silent connection is closed."),
+	INT("egress.total_timeout_s", CONFIG_LEAST, 1, 2592000, "28800",
+	    "Longest life of a connection."),
+	SIZE("egress.rate_bytes", CONFIG_LEAST_NONZERO, 0, 1024 * GIB, "0",
+	    "Bytes per second of one sandbox; 0 is no limit."),
+	SIZE("egress.max_bytes", CONFIG_LEAST_NONZERO, 0, 1048576 * GIB, "0",
+	    "Bytes one sandbox may send and receive; 0 is no limit."),
+	TEXT("build.npm_registry", CONFIG_URL, 1024,
+	    "https://registry.npmjs.org/", "Where npm packages come from."),
+	TEXT("build.pypi_index", CONFIG_URL, 1024,
+	    "https://pypi.org/simple/", "Where Python packages come from."),
+	TEXT("build.ca_bundle", CONFIG_PATH, 4095, NULL,
+	    "A PEM file of further authorities that builds trust."),
+	SIZE("build.size", CONFIG_LEAST, MIB, 1024 * GIB, "1g",
+	    "Size of the place a build writes to."),
+	SIZE("build.memory", CONFIG_LEAST, 64 * MIB, 1024 * GIB, "2g",
+	    "Memory of a build, swap included."),
+	INT("build.timeout_s", CONFIG_LEAST, 1, 86400, "600",
+	    "Longest time of a build."),
+	SIZE("mcp.line_max", CONFIG_LEAST, KIB, GIB, "16m",
+	    "Longest MCP message."),
+	INT("mcp.start_timeout_s", CONFIG_LEAST, 1, 3600, "60",
+	    "Time for an MCP server to answer initialize."),
+	CHOICE("log.level", CONFIG_FIX, config_table_levels, "info",
+	    "AGENTNODE_LOG_LEVEL", "The least important lines that are kept."),
+	CHOICE("trust.minimum_trust_level", CONFIG_LATER, config_table_trust,
+	    "unverified", NULL, "Packages below this tier are refused."),
+	BOOL("agent_sandbox.enabled", "false", "AGENTNODE_AGENT_SANDBOX",
+	    "Agents of community tiers may run, in a sandbox."),
+	{.name = NULL},
+};
+/* clang-format on */
+
+const struct config_key *
+config_table_find(const char *name)
+{
+	const struct config_key *key;
+
+	for (key = config_table; key->name != NULL; key++)
+		if (strcmp(key->name, name) == 0)
+			return key;
+	return NULL;
+}
+
+/* Bytes that differ at the start and the end are what a typing mistake
+ * leaves: compare the ends that are equal. */
+static size_t
+config_table_difference(const char *a, const char *b)
+{
+	size_t la = strlen(a), lb = strlen(b), head = 0, tail = 0;
+	size_t least = la < lb ? la : lb;
+
+	while (head < least && a[head] == b[head])
+		head++;
+	while (tail < least - head && a[la - 1 - tail] == b[lb - 1 - tail])
+		tail++;
+	return (la > lb ? la : lb) - head - tail;
+}
+
+const char *
+config_table_nearest(const char *name)
+{
+	const struct config_key *key;
+	const char *best = NULL;
+	size_t difference, least = CONFIG_TABLE_SUGGEST_MAX;
+
+	for (key = config_table; key->name != NULL; key++) {
+		difference = config_table_difference(name, key->name);
+		if (difference < least) {
+			least = difference;
+			best = key->name;
+		}
+	}
+	return best;
+}
+
+const char *
+config_table_type_text(enum config_type type)
+{
+	switch (type) {
+	case CONFIG_TEXT:
+		return "text";
+	case CONFIG_INT:
+		return "integer";
+	case CONFIG_BOOL:
+		return "true or false";
+	case CONFIG_SIZE:
+		return "size";
+	case CONFIG_CHOICE:
+		return "choice";
+	case CONFIG_LIST:
+		return "list";
+	case CONFIG_OBJECT:
+		return "object";
+	}
+	return "";
+}
+
+const char *
+config_table_narrow_text(enum config_narrow narrow)
+{
+	switch (narrow) {
+	case CONFIG_FIX:
+		return "the policy's value replaces the user's";
+	case CONFIG_LEAST:
+		return "the smaller value holds";
+	case CONFIG_LEAST_NONZERO:
+		return "the smaller limit holds";
+	case CONFIG_LATER:
+		return "the stricter (later) choice holds";
+	case CONFIG_FALSE:
+		return "false holds";
+	case CONFIG_BOTH:
+		return "only what the policy lists too remains";
+	case CONFIG_EITHER:
+		return "the policy's items are added";
+	}
+	return "";
+}
