@@ -15,7 +15,7 @@
 
 #include "common/result.h"
 
-/* What a listed system call may do. */
+/* What a listed system call may do. Several ARG rows of one call add up. */
 enum confine_verdict {
 	CONFINE_ALLOW,      /* as it is */
 	CONFINE_EACCES,     /* answered with EACCES, process lives */
@@ -23,6 +23,7 @@ enum confine_verdict {
 	CONFINE_ALLOW_ARG0, /* only when argument 0 equals value */
 	CONFINE_ALLOW_ARG1, /* only when argument 1 equals value */
 	CONFINE_ALLOW_ARG2_MASKED, /* only when arg2 & ~value == 0 */
+	CONFINE_ALLOW_SELF,        /* only when argument 0 is our own pid */
 };
 
 struct confine_syscall {
@@ -39,6 +40,8 @@ struct confine_path {
 };
 
 struct confine_spec {
+	/* What the process needs beyond confine_base; its rows replace the
+	 * EACCES of the open and stat families. */
 	const struct confine_syscall *syscalls;
 	const struct confine_path *paths; /* NULL: no path at all */
 	bool landlock_required;           /* false only by named override */
@@ -46,8 +49,9 @@ struct confine_spec {
 	gid_t gid;
 	uint64_t memory_max; /* RLIMIT_AS bytes, 0 = leave */
 	uint64_t files_max;  /* RLIMIT_NOFILE, 0 = leave */
-	/* Calls that are only right when one of these is set. */
-	bool may_open; /* open/stat families allowed */
+	bool may_open;       /* open and stat families allowed */
+	/* Landlock's TCP rights, where the kernel has them (ABI 4). */
+	bool deny_tcp_bind, deny_tcp_connect;
 };
 
 /* What is in force afterwards, for the ready message. */
@@ -57,10 +61,35 @@ struct confine_layers {
 	int landlock_abi;
 };
 
+/* Allowed to every process of ours: memory, the loop, its sockets, time. */
+extern const struct confine_syscall confine_base[];
+
+/* Load what libraries would open or read at first use (time zone, hash
+ * seed). Call early in main, before confine_enter. */
+void confine_preload(void);
+
 /* Enter; on anything but RESULT_OK the process must exit. detail_r gets the
  * failed step. Unless may_open, the open and stat families return EACCES
- * without being listed. Not listed kills the process. */
+ * without being listed. Not listed kills the process. Closing descriptors
+ * that are not needed is the caller's. */
 enum result confine_enter(const struct confine_spec *spec,
     struct confine_layers *layers_r, char *detail_r, size_t detail_size);
+
+#ifdef CONFINE_INTERNAL
+/* For tests/confine, which takes away one step at a time and shows that the
+ * probe of that layer notices. confine_steps ends with name == NULL. */
+struct confine_run {
+	const struct confine_spec *spec;
+	struct confine_layers layers;
+};
+struct confine_step {
+	const char *name;
+	enum result (*enter)(struct confine_run *run); /* errno says why */
+};
+extern const struct confine_step confine_steps[];
+enum result confine_enter_steps(const struct confine_spec *spec,
+    const struct confine_step *steps, struct confine_layers *layers_r,
+    char *detail_r, size_t detail_size);
+#endif
 
 #endif

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages between the host processes: the catalogue of types, who may send
- * which to whom, in which state, with which fields; and a strict encoder and
- * decoder. One datagram is one JSON object {"v":1,"type":...,"id":N,...} of
- * at most 64 KiB with at most 16 descriptors. Decoding is pure and fuzzed.
- * docs/protocol.md is the prose to this header.
+ * Messages between the host processes: their types, and a strict encoder and
+ * decoder against the catalogue (ipc_catalogue.h). One datagram is one JSON
+ * object {"v":1,"type":...,"id":N,...} of at most 64 KiB with at most 16
+ * descriptors. Decoding is pure and fuzzed. docs/protocol.md is the prose to
+ * this header.
  */
 #ifndef COMMON_IPC_H
 #define COMMON_IPC_H
@@ -50,51 +50,25 @@ enum ipc_state {
 	IPC_CLOSING = 4
 };
 
+/* Fields, descriptors and states of each: ipc_catalogue.c. */
 enum ipc_type {
-	IPC_CONFIG,         /* supervisor -> child; fields per child */
+	IPC_CONFIG,         /* supervisor -> child: first message */
 	IPC_READY,          /* child -> supervisor: layers in force */
 	IPC_SANDBOX_OPEN,   /* supervisor -> proxy: policy of one sandbox */
-	IPC_LISTEN,         /* supervisor -> proxy: kind, name, 1 descriptor */
-	IPC_STREAM,         /* supervisor -> gate/unpack: named descriptor */
+	IPC_LISTEN,         /* supervisor -> proxy: one listener */
+	IPC_STREAM,         /* supervisor -> gate, unpack: one descriptor */
 	IPC_POLICY_REPLACE, /* supervisor -> proxy: narrower policy */
 	IPC_SANDBOX_CLOSE,  /* supervisor -> proxy */
 	IPC_AUDIT,          /* supervisor -> ledger: one record */
-	IPC_SYNCED,         /* ledger -> supervisor: id is on disk */
+	IPC_SYNCED,         /* ledger -> supervisor: it is on disk */
 	IPC_FAILED,         /* child -> supervisor: request id failed, why */
-	IPC_DECISION,       /* proxy/gate -> supervisor: code, rule, target */
+	IPC_DECISION,       /* proxy, gate -> supervisor: code, rule, target */
 	IPC_STATS,          /* counters, asked for and answered */
 	IPC_LOG_REPLACE,    /* supervisor -> child: new log descriptor */
 	IPC_RESOLVER_REPLACE, /* supervisor -> proxy: new resolver list */
 	IPC_WORK,             /* supervisor -> unpack: one job */
-	IPC_DONE,             /* unpack -> supervisor: result of the job;
-			       * gate -> supervisor: client or workload ended */
+	IPC_DONE,             /* unpack: result of a job; gate: an end */
 	IPC_TYPE_COUNT
-};
-
-/* Descriptor count allowed with a message. */
-struct ipc_row {
-	const char *name;
-	enum ipc_type type;
-	unsigned senders; /* bit (1U << role) */
-	unsigned receivers;
-	unsigned states; /* enum ipc_state bits */
-	unsigned fds_min, fds_max;
-	const struct ipc_field *fields; /* ends with name == NULL */
-};
-
-enum ipc_field_kind {
-	IPC_TEXT,
-	IPC_NUMBER,
-	IPC_FLAG,
-	IPC_LIST,
-	IPC_OBJECT
-};
-
-struct ipc_field {
-	const char *name;
-	enum ipc_field_kind kind;
-	unsigned required; /* 0 or 1 */
-	int64_t min, max;  /* numbers: range; texts: bytes; lists: items */
 };
 
 /* A message in memory. body is the JSON object without v, type, id. */
@@ -113,19 +87,15 @@ void ipc_message_clear(struct ipc_message *message);
 /* Take descriptor index out of the message; -1 when there is none. */
 int ipc_message_take_fd(struct ipc_message *message, size_t index);
 
-/* The catalogue's row of a type. */
-const struct ipc_row *ipc_row(enum ipc_type type);
-
 /* Encode into bytes_r (size >= IPC_MESSAGE_MAX); checked against the
  * catalogue too, so that a mistake of ours shows at the sender. */
 enum result ipc_encode(const struct ipc_message *message, enum ipc_role sender,
     enum ipc_role receiver, char *bytes_r, size_t size, size_t *len_r,
     char *fault_r, size_t fault_size);
 
-/* Decode one datagram. state is the conversation's. On anything but
- * RESULT_OK message_r is cleared and fault_r (a sentence) is set. Does not
- * touch descriptors: the caller fills fds and fd_count first, so that the
- * count is checked. */
+/* Decode one datagram that came with fd_count descriptors. state is the
+ * conversation's. message_r was initialised; its descriptors are not touched.
+ * On anything but RESULT_OK its body is NULL and fault_r is a sentence. */
 enum result ipc_decode(const char *bytes, size_t len, size_t fd_count,
     enum ipc_role sender, enum ipc_role receiver, enum ipc_state state,
     struct ipc_message *message_r, char *fault_r, size_t fault_size);
