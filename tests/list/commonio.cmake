@@ -1,0 +1,12 @@
+# SPDX-License-Identifier: Apache-2.0
+# The I/O part of common.
+add_unit_test(fd LIBRARIES common_io)
+add_unit_test(json_field LIBRARIES common_io)
+add_unit_test(log LIBRARIES common_io util)
+add_unit_test(event_loop LIBRARIES common_io)
+#add_unit_test(ipc LIBRARIES common_io)
+#add_unit_test(peer LIBRARIES common_io)
+#add_confine_test(confine LIBRARIES common_io)
+#add_fuzz_target(ipc LIBRARIES common_io)
+#add_machine_test(dns LIBRARIES common_net)
+#add_machine_test(dial LIBRARIES common_net)

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* common/event_loop: epoll, stop, EPIPE instead of a signal. */
+#include "common/event_loop.h"
+
+#include <errno.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+static void
+test_event_loop_stop(evutil_socket_t fd, short what, void *context)
+{
+	(void)fd;
+	(void)what;
+	event_loop_stop(context);
+}
+
+static void
+test_event_loop_runs_and_stops(void **state)
+{
+	struct event_base *base;
+	struct event *timer;
+	struct timeval delay = event_loop_timeval(20);
+	uint64_t start = event_loop_now_ms();
+
+	(void)state;
+	setenv("EVENT_NOEPOLL", "1", 1); /* must not steer us */
+	assert_int_equal(event_loop_new(&base), RESULT_OK);
+	assert_string_equal(event_base_get_method(base), "epoll");
+	timer = event_new(base, -1, 0, test_event_loop_stop, base);
+	event_add(timer, &delay);
+	assert_int_equal(event_loop_run(base), RESULT_OK);
+	assert_in_range(event_loop_now_ms() - start, 19, 5000);
+	event_free(timer);
+	event_base_free(base);
+}
+
+static void
+test_event_loop_no_sigpipe(void **state)
+{
+	struct event_base *base;
+	int fds[2];
+
+	(void)state;
+	assert_int_equal(event_loop_new(&base), RESULT_OK);
+	assert_int_equal(pipe(fds), 0);
+	close(fds[0]);
+	assert_int_equal(write(fds[1], "x", 1), -1);
+	assert_int_equal(errno, EPIPE);
+	close(fds[1]);
+	event_base_free(base);
+}
+
+static void
+test_event_loop_timeval(void **state)
+{
+	struct timeval value = event_loop_timeval(61234);
+
+	(void)state;
+	assert_int_equal(value.tv_sec, 61);
+	assert_int_equal(value.tv_usec, 234000);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_event_loop_runs_and_stops),
+	    cmocka_unit_test(test_event_loop_no_sigpipe),
+	    cmocka_unit_test(test_event_loop_timeval),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
