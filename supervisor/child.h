@@ -40,6 +40,9 @@ struct child_spec {
  * RESULT_NOT_FOUND names it. */
 enum result child_program_path(const char *name, char *path_r, size_t size);
 
+/* As above for a data file: share/agentnode/NAME. */
+enum result child_shared_path(const char *name, char *path_r, size_t size);
+
 enum result child_start(struct event_base *base, const struct child_spec *spec,
     const struct child_handlers *handlers, void *context,
     struct child **child_r);

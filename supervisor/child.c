@@ -1,0 +1,358 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start one of our own processes, send its config, wait for ready, pass
+ * messages, and see its death. Called by the sandbox's story, audit.c and
+ * the commands; must never start anything that is not installed beside us.
+ */
+#include "supervisor/child.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/engine/engine_spawn.h"
+#include "supervisor/engine/process_watch.h"
+
+#define CHILD_DETAIL_MAX 256U
+
+struct child {
+	enum ipc_role role;
+	pid_t pid;
+	struct peer *peer;
+	struct process_watch *watch;
+	struct event *deadline; /* config sent, ready not seen */
+	struct child_handlers handlers;
+	void *context;
+	bool ready;
+	char detail[CHILD_DETAIL_MAX]; /* why we killed it; "" : it ended */
+};
+
+static const char *
+child_role_name(enum ipc_role role)
+{
+	switch (role) {
+	case IPC_GATE:
+		return "agentnode-gate";
+	case IPC_LEDGER:
+		return "agentnode-ledger";
+	case IPC_UNPACK:
+		return "agentnode-unpack";
+	case IPC_PROXY:
+		return "agentnode-egress-proxy";
+	case IPC_BROKER:
+		return "agentnode-llm-broker";
+	case IPC_KEY:
+		return "agentnode-llm-key";
+	case IPC_KEYRING:
+		return "agentnode-keyring";
+	case IPC_SUPERVISOR:
+	case IPC_ROLE_COUNT:
+		break;
+	}
+	return NULL;
+}
+
+/* The directory above the one our own program lies in. */
+static enum result
+child_prefix(char *path_r, size_t size)
+{
+	ssize_t len = readlink("/proc/self/exe", path_r, size - 1);
+
+	if (len <= 0 || (size_t)len >= size - 1)
+		return RESULT_SYSTEM;
+	path_r[len] = '\0';
+	for (int level = 0; level < 2; level++) {
+		char *slash = strrchr(path_r, '/');
+
+		if (slash == NULL)
+			return RESULT_SYSTEM;
+		*slash = '\0';
+	}
+	return RESULT_OK;
+}
+
+enum result
+child_program_path(const char *name, char *path_r, size_t size)
+{
+	char prefix[PATH_MAX];
+	int len;
+
+	if (child_prefix(prefix, sizeof(prefix)) != RESULT_OK)
+		return RESULT_SYSTEM;
+	len = snprintf(path_r, size, "%s/libexec/agentnode/%s", prefix, name);
+	if (len < 0 || (size_t)len >= size)
+		return RESULT_TOO_LONG;
+	return access(path_r, X_OK) == 0 ? RESULT_OK : RESULT_NOT_FOUND;
+}
+
+enum result
+child_shared_path(const char *name, char *path_r, size_t size)
+{
+	char prefix[PATH_MAX];
+	int len;
+
+	if (child_prefix(prefix, sizeof(prefix)) != RESULT_OK)
+		return RESULT_SYSTEM;
+	len = snprintf(path_r, size, "%s/share/agentnode/%s", prefix, name);
+	if (len < 0 || (size_t)len >= size)
+		return RESULT_TOO_LONG;
+	return access(path_r, R_OK) == 0 ? RESULT_OK : RESULT_NOT_FOUND;
+}
+
+/* Remember the first reason and kill; on_end follows from the pidfd. */
+static void
+child_kill(struct child *child, const char *detail)
+{
+	if (child->detail[0] == '\0')
+		(void)snprintf(child->detail, sizeof(child->detail), "%s: %s",
+		    child_name(child), detail);
+	process_watch_kill(child->watch);
+}
+
+static void
+child_on_deadline(evutil_socket_t fd, short what, void *context)
+{
+	(void)fd;
+	(void)what;
+	child_kill(context, "it was not ready within its start-up deadline");
+}
+
+static void
+child_on_message(struct ipc_message *message, void *context)
+{
+	struct child *child = context;
+
+	if (message->type != IPC_READY) {
+		if (child->handlers.on_message != NULL)
+			child->handlers.on_message(
+			    child, message, child->context);
+		return;
+	}
+	if (child->ready) {
+		child_kill(child, "it said ready twice");
+		return;
+	}
+	child->ready = true;
+	(void)event_del(child->deadline);
+	peer_set_state(child->peer, IPC_RUNNING);
+	if (child->handlers.on_ready != NULL)
+		child->handlers.on_ready(child, child->context);
+}
+
+static void
+child_on_peer_end(enum result why, const char *detail, void *context)
+{
+	struct child *child = context;
+
+	/* An ordinary end closes the socket a moment before the process is
+	 * gone: keep its own exit code, but do not wait for ever. */
+	if (why == RESULT_EOF || why == RESULT_CLOSED) {
+		struct timeval soon = event_loop_timeval(200);
+
+		(void)event_add(child->deadline, &soon);
+		return;
+	}
+	child_kill(child, detail);
+}
+
+static void
+child_on_death(int exit_code, int number, void *context)
+{
+	struct child *child = context;
+	char detail[CHILD_DETAIL_MAX];
+
+	(void)event_del(child->deadline);
+	peer_free(&child->peer);
+	if (child->detail[0] != '\0')
+		(void)snprintf(detail, sizeof(detail), "%s", child->detail);
+	else if (number != 0)
+		(void)snprintf(detail, sizeof(detail),
+		    "%s was ended by signal %d", child_name(child), number);
+	else
+		(void)snprintf(detail, sizeof(detail), "%s exited with %d",
+		    child_name(child), exit_code);
+	log_event(LOG_INFO_LEVEL, "child_end",
+	    LOG_TEXT("name", child_name(child)), LOG_INT("exit", exit_code),
+	    LOG_INT("signal", number), LOG_TEXT("detail", detail));
+	if (child->handlers.on_end != NULL)
+		child->handlers.on_end(
+		    child, exit_code, number, detail, child->context);
+}
+
+/* The body of the config message, with the uid told where one is. */
+static json_t *
+child_config_body(const struct child_spec *spec)
+{
+	json_t *body = json_deep_copy(spec->config);
+	json_t *options = json_object_get(body, "options");
+
+	if (body == NULL || spec->uid == 0)
+		return body;
+	if (json_object_set_new(
+		options, "uid", json_integer((json_int_t)spec->uid)) != 0) {
+		json_decref(body);
+		return NULL;
+	}
+	return body;
+}
+
+/* The config message; fds go with it. */
+static enum result
+child_send_config(struct child *child, const struct child_spec *spec)
+{
+	struct ipc_message message;
+	enum result result;
+
+	if (spec->config_fd_count > IPC_FDS_MAX)
+		return RESULT_TOO_LONG;
+	ipc_message_init(&message, IPC_CONFIG, 0);
+	message.body = child_config_body(spec);
+	if (message.body == NULL)
+		return RESULT_NO_MEMORY;
+	for (size_t i = 0; i < spec->config_fd_count; i++)
+		message.fds[i] = spec->config_fds[i];
+	message.fd_count = spec->config_fd_count;
+	result = peer_send(child->peer, &message);
+	message.fd_count = 0; /* borrowed: not ours to close */
+	ipc_message_clear(&message);
+	return result;
+}
+
+static enum result
+child_spawn(struct child *child, const struct child_spec *spec, int control,
+    int *pidfd_r)
+{
+	const char *const envp[] = {NULL};
+	const char *argv[] = {NULL, NULL};
+	char path[PATH_MAX];
+	struct engine_spawn_spec spawn = {.argv = argv,
+	    .envp = envp,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .stderr_fd = spec->config_fd_count > 0 ? spec->config_fds[0] : -1,
+	    .pass = &control,
+	    .pass_count = 1,
+	    .die_with_us = true};
+	enum result result =
+	    child_program_path(child_role_name(spec->role), path, sizeof(path));
+
+	if (result != RESULT_OK) {
+		log_event(LOG_ERROR_LEVEL, "child_missing",
+		    LOG_TEXT("name", child_role_name(spec->role)));
+		return result;
+	}
+	argv[0] = path;
+	return engine_spawn(&spawn, &child->pid, pidfd_r);
+}
+
+/* Everything on the loop that belongs to a started process. Takes pidfd
+ * and control. */
+static enum result
+child_attach(
+    struct event_base *base, struct child *child, int pidfd, int control)
+{
+	static const struct peer_handlers handlers = {
+	    child_on_message, child_on_peer_end};
+	struct timeval limit = event_loop_timeval(IPC_START_TIMEOUT_MS);
+	enum result result = process_watch_new(
+	    base, pidfd, true, child_on_death, child, &child->watch);
+
+	if (result != RESULT_OK) {
+		fd_close(&control);
+		return result;
+	}
+	result = peer_new(base, control, IPC_SUPERVISOR, child->role, &handlers,
+	    child, &child->peer);
+	if (result != RESULT_OK)
+		return result;
+	child->deadline = event_new(base, -1, 0, child_on_deadline, child);
+	if (child->deadline == NULL || event_add(child->deadline, &limit) != 0)
+		return RESULT_NO_MEMORY;
+	peer_set_state(child->peer, IPC_STARTING);
+	return RESULT_OK;
+}
+
+enum result
+child_start(struct event_base *base, const struct child_spec *spec,
+    const struct child_handlers *handlers, void *context,
+    struct child **child_r)
+{
+	struct child *child;
+	int pair[2], pidfd = -1;
+	enum result result;
+
+	*child_r = NULL;
+	if (child_role_name(spec->role) == NULL)
+		return RESULT_INTERNAL;
+	child = calloc(1, sizeof(*child));
+	if (child == NULL)
+		return RESULT_NO_MEMORY;
+	child->role = spec->role;
+	child->handlers = *handlers;
+	child->context = context;
+	result = fd_socketpair(pair);
+	if (result != RESULT_OK) {
+		free(child);
+		return result;
+	}
+	result = child_spawn(child, spec, pair[1], &pidfd);
+	fd_close(&pair[1]);
+	if (result == RESULT_OK)
+		result = child_attach(base, child, pidfd, pair[0]);
+	else
+		fd_close(&pair[0]);
+	if (result == RESULT_OK)
+		result = child_send_config(child, spec);
+	if (result != RESULT_OK) {
+		child_free(&child);
+		return result;
+	}
+	*child_r = child;
+	return RESULT_OK;
+}
+
+enum result
+child_send(struct child *child, const struct ipc_message *message)
+{
+	enum result result;
+
+	if (child->peer == NULL)
+		return RESULT_CLOSED;
+	result = peer_send(child->peer, message);
+	if (result != RESULT_OK)
+		child_kill(child, "it does not read its messages");
+	return result;
+}
+
+const char *
+child_name(const struct child *child)
+{
+	return child_role_name(child->role);
+}
+
+pid_t
+child_pid(const struct child *child)
+{
+	return child->pid;
+}
+
+void
+child_free(struct child **child)
+{
+	struct child *gone = *child;
+
+	if (gone == NULL)
+		return;
+	*child = NULL;
+	peer_free(&gone->peer);
+	process_watch_free(&gone->watch);
+	if (gone->deadline != NULL)
+		event_free(gone->deadline);
+	free(gone);
+}

@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * flock(2) on runs/<id>. Called by the sandbox's story and gc; must never
+ * remove a file that a living supervisor has locked.
+ */
+#include "supervisor/engine/run_lock.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+static bool
+run_lock_is_id(const char *id)
+{
+	return strlen(id) == RUN_LOCK_ID_MAX - 1 &&
+	       id[strspn(id, "0123456789abcdef")] == '\0';
+}
+
+static void
+run_lock_path(
+    const struct engine_files *files, const char *id, char *path_r, size_t size)
+{
+	(void)snprintf(path_r, size, "%s/%s", files->runs, id);
+}
+
+enum result
+run_lock_new(const struct engine_files *files, struct run_lock *lock_r)
+{
+	char aside[ENGINE_FILES_PATH_MAX + 96];
+	uint64_t number;
+
+	lock_r->fd = -1;
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return RESULT_SYSTEM;
+	(void)snprintf(lock_r->id, sizeof(lock_r->id), "%016" PRIx64, number);
+	run_lock_path(files, lock_r->id, lock_r->path, sizeof(lock_r->path));
+	(void)snprintf(aside, sizeof(aside), "%s.new", lock_r->path);
+	lock_r->fd = open(
+	    aside, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (lock_r->fd < 0)
+		return RESULT_SYSTEM;
+	/* It gets its name when it is locked: nobody sees it unlocked. */
+	if (flock(lock_r->fd, LOCK_EX | LOCK_NB) == 0 &&
+	    rename(aside, lock_r->path) == 0)
+		return RESULT_OK;
+	(void)unlink(aside);
+	fd_close(&lock_r->fd);
+	return RESULT_SYSTEM;
+}
+
+enum result
+run_lock_note(struct run_lock *lock, const char *name)
+{
+	if (lseek(lock->fd, 0, SEEK_SET) != 0 || ftruncate(lock->fd, 0) != 0)
+		return RESULT_SYSTEM;
+	return fd_write_all(lock->fd, name, strlen(name));
+}
+
+void
+run_lock_end(struct run_lock *lock)
+{
+	if (lock->fd < 0)
+		return;
+	(void)unlink(lock->path);
+	fd_close(&lock->fd);
+}
+
+void
+run_lock_leave(struct run_lock *lock)
+{
+	fd_close(&lock->fd);
+}
+
+/* Open and lock the file of a dead supervisor; -1 when it lives, is new,
+ * or there is none. */
+static int
+run_lock_seize(const struct engine_files *files, const char *id)
+{
+	char path[ENGINE_FILES_PATH_MAX + 64];
+	struct stat info;
+	int fd;
+
+	run_lock_path(files, id, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	/* nlink 0: it ended in order between the open and the lock. */
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0 || fstat(fd, &info) != 0 ||
+	    info.st_nlink == 0)
+		fd_close(&fd);
+	return fd;
+}
+
+bool
+run_lock_is_alive(const struct engine_files *files, const char *id)
+{
+	char path[ENGINE_FILES_PATH_MAX + 64];
+	int fd FD_CLEANUP = -1;
+
+	if (!run_lock_is_id(id))
+		return false;
+	run_lock_path(files, id, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
+}
+
+static bool
+run_lock_take_stale(const struct engine_files *files, const char *id,
+    struct run_lock_stale *stale_r)
+{
+	int fd FD_CLEANUP = run_lock_seize(files, id);
+	struct stat info;
+	char *text = NULL;
+	size_t len = 0;
+
+	if (fd < 0 || fstat(fd, &info) != 0)
+		return false;
+	if (fd_read_all(fd, RUN_LOCK_NAME_MAX - 1, &text, &len) != RESULT_OK)
+		return false;
+	(void)snprintf(stale_r->id, sizeof(stale_r->id), "%s", id);
+	(void)snprintf(stale_r->name, sizeof(stale_r->name), "%s", text);
+	free(text);
+	return true;
+}
+
+size_t
+run_lock_stale(const struct engine_files *files, struct run_lock_stale *stale_r,
+    size_t max)
+{
+	DIR *dir = opendir(files->runs);
+	struct dirent *entry;
+	size_t count = 0;
+
+	while (dir != NULL && count < max && (entry = readdir(dir)) != NULL) {
+		if (run_lock_is_id(entry->d_name) &&
+		    run_lock_take_stale(files, entry->d_name, &stale_r[count]))
+			count++;
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+	return count;
+}
+
+void
+run_lock_forget(const struct engine_files *files, const char *id)
+{
+	char path[ENGINE_FILES_PATH_MAX + 64];
+	int fd FD_CLEANUP = run_lock_is_id(id) ? run_lock_seize(files, id) : -1;
+
+	if (fd < 0)
+		return;
+	run_lock_path(files, id, path, sizeof(path));
+	(void)unlink(path);
+}

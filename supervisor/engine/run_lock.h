@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * A living run: a file named after the run id, locked for as long as the
+ * supervisor lives. What the engine still knows of a run whose file nobody
+ * locks is a leftover. Used by the sandbox's story, by installs (labels of
+ * their throwaway containers and volumes) and by gc.
+ */
+#ifndef SUPERVISOR_ENGINE_RUN_LOCK_H
+#define SUPERVISOR_ENGINE_RUN_LOCK_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/result.h"
+#include "supervisor/engine/engine_files.h"
+
+#define RUN_LOCK_ID_MAX 17U    /* 16 hex digits and NUL */
+#define RUN_LOCK_NAME_MAX 128U /* a container's name and NUL */
+#define RUN_LOCK_STALE_MAX 16U
+
+struct run_lock {
+	int fd; /* -1: none */
+	char id[RUN_LOCK_ID_MAX];
+	char path[ENGINE_FILES_PATH_MAX + 64];
+};
+
+/* A new random id, its file made and locked. */
+enum result run_lock_new(
+    const struct engine_files *files, struct run_lock *lock_r);
+/* Write down the container's name, so that the next start can remove it. */
+enum result run_lock_note(struct run_lock *lock, const char *name);
+/* Everything is gone: remove the file and unlock. Accepts an empty lock. */
+void run_lock_end(struct run_lock *lock);
+/* Unlock, but leave the file: there is something left to remove. */
+void run_lock_leave(struct run_lock *lock);
+
+/* True when a living supervisor holds this id. */
+bool run_lock_is_alive(const struct engine_files *files, const char *id);
+
+struct run_lock_stale {
+	char id[RUN_LOCK_ID_MAX];
+	char name[RUN_LOCK_NAME_MAX]; /* "" when it was never noted */
+};
+
+/* Runs whose supervisor died, at most max. */
+size_t run_lock_stale(const struct engine_files *files,
+    struct run_lock_stale *stale_r, size_t max);
+/* Its leftovers were removed: forget the file. */
+void run_lock_forget(const struct engine_files *files, const char *id);
+
+#endif
