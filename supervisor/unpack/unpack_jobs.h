@@ -7,9 +7,9 @@
  *
  * config: fds[0] is the log, fds[1..roots] are directories (read-only; they
  * come now because nothing can be opened outside of them later).
- * config options: {"roots":0..4, "uid":N?, "keep_uid":true?,
- *   "timeout_s":1..86400?}. keep_uid: stay the uid we are (to read the
- * user's own files; without capabilities all the same).
+ * config options: {"roots":0..4, "uid":N?, "timeout_s":1..86400?,
+ *   "no_landlock":true?}. Started by root it becomes uid (default: one of
+ * its own), so it reads what everybody, or that uid, may read.
  *
  * Every job takes "max_bytes" (file content) and "max_files" (entries) and
  * answers {"hash":"sha256:<64 hex>","files":N,"bytes":N}; the hash is the
