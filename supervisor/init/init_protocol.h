@@ -3,8 +3,8 @@
  * What the supervisor and agentnode-init say to each other over the
  * inherited SOCK_SEQPACKET pair: fixed-size records in host byte order
  * (both run on one machine, from one build), no parser on either side.
- * Also the descriptor numbers init starts with and the go memfd.
- * init.c includes nothing else of the project.
+ * Also the descriptor numbers init starts with and the go memfd. The
+ * report is in init_report.h.
  */
 #ifndef SUPERVISOR_INIT_PROTOCOL_H
 #define SUPERVISOR_INIT_PROTOCOL_H
@@ -27,6 +27,9 @@
 #define INIT_PATH_MAX 256U
 #define INIT_GO_MAX (1U << 20)
 #define INIT_WRITABLE_MAX 8U
+/* A small tmpfs that init's uid may write (mode 1777); the workload may not,
+ * by its Landlock domain. Needed when a relay port is set. */
+#define INIT_SOCKET_DIR "/run/agentnode"
 
 enum init_type {
 	/* supervisor to init */
@@ -57,6 +60,15 @@ enum init_step {
 	INIT_STEP_FORK,
 	INIT_STEP_TREE,
 	INIT_STEP_RELAY,
+	INIT_STEP_RECORD, /* a record it did not expect now */
+};
+
+/* Exit codes of init, which are the container's. */
+enum init_exit {
+	INIT_EXIT_OK = 0,        /* after INIT_BYE */
+	INIT_EXIT_START = 71,    /* INIT_FAILED was sent */
+	INIT_EXIT_PROTOCOL = 76, /* INIT_FAILED was sent */
+	INIT_EXIT_ALONE = 77,    /* the supervisor is gone */
 };
 
 struct init_record {
@@ -79,7 +91,7 @@ struct init_setup {
 	char writable[INIT_WRITABLE_MAX][INIT_PATH_MAX];
 	/* 1: writable directories are also executable (build sandboxes). */
 	uint32_t writable_exec;
-	/* Lengths /run/agentnode/{llm,tools}.sock relays; port 0: no relay. */
+	/* Loopback ports /run/agentnode/{llm,tools}.sock lead to; 0: none. */
 	uint16_t relay_llm_port, relay_tools_port; /* host order */
 	/* 0 only with the named override in the host config. */
 	uint32_t landlock_required;

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Installs the precompiled filters. Called in a forked child, last before
+ * it becomes what it is for; never by init itself.
+ */
+#include "supervisor/init/init_filter.h"
+
+#include <errno.h>
+#include <linux/seccomp.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "supervisor/init/init_layers.h"
+
+int
+init_filter_enter(void)
+{
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return errno;
+	for (unsigned i = 0; i < INIT_LAYERS_FILTERS_MAX; i++) {
+		if (init_layers.filters[i] == NULL)
+			continue;
+		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
+			init_layers.filters[i]) != 0)
+			return errno;
+	}
+	return 0;
+}

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The go memfd and the secret memfd: checked offsets, no parsing. Both come
+ * from our side, and are checked all the same.
+ */
+#ifndef SUPERVISOR_INIT_GO_H
+#define SUPERVISOR_INIT_GO_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "supervisor/init/init_protocol.h"
+
+#define INIT_GO_WORDS_MAX 8192U
+
+enum init_go_kind {
+	INIT_GO_WORKLOAD, /* argv of at least one word, cwd absolute */
+	INIT_GO_SECRET,   /* environment only */
+};
+
+/* Pure: whether every offset leads to a terminated string inside and every
+ * environment entry has a name. */
+bool init_go_valid(const void *bytes, size_t size, enum init_go_kind kind);
+
+/* Maps a memfd that has all four seals and is valid; the mapping is the
+ * caller's. NULL with errno. */
+const struct init_go *init_go_map(int fd, enum init_go_kind kind);
+void init_go_unmap(const struct init_go *go);
+
+/* Puts words[0..count) into list_r; the strings stay in the mapping. */
+void init_go_words(
+    const struct init_go *go, uint32_t offset, uint32_t count, char **list_r);
+const char *init_go_cwd_borrow(const struct init_go *go);
+
+#endif

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The layers init puts between itself and the workload, as one constant
+ * table (init_layers.c). Nothing at run time changes it. A test that must
+ * show what happens without a layer links a table of its own and is never
+ * installed.
+ */
+#ifndef SUPERVISOR_INIT_LAYERS_H
+#define SUPERVISOR_INIT_LAYERS_H
+
+#include <linux/filter.h>
+#include <stdint.h>
+
+#define INIT_LAYERS_FILTERS_MAX 2U
+
+struct init_layers {
+	unsigned long dumpable; /* for PR_SET_DUMPABLE of init; 0 */
+	/* Filters of the workload, in this order. */
+	const struct sock_fprog *filters[INIT_LAYERS_FILTERS_MAX];
+	/* Landlock rights that are governed at all, and scopes; reduced to
+	 * what the kernel knows. */
+	uint64_t landlock_fs;
+	uint64_t landlock_scopes;
+};
+
+extern const struct init_layers init_layers;
+
+#endif

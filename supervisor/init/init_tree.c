@@ -1,0 +1,143 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The child that moves a tree (see the header) and what import and export
+ * share: exact reads and writes, bounds, opening without links.
+ */
+#include "supervisor/init/init_tree.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/init/init_child.h"
+#include "supervisor/init/init_filter.h"
+#include "supervisor/init/init_landlock.h"
+
+#define INIT_TREE_COPY_SIZE 65536U
+
+int
+init_tree_charge(struct init_tree_bound *bound, uint64_t size)
+{
+	if (bound->files == 0 || size > bound->bytes)
+		return EFBIG;
+	bound->files--;
+	bound->bytes -= size;
+	return 0;
+}
+
+int
+init_tree_read(int fd, void *bytes_r, size_t size)
+{
+	char *to = bytes_r;
+
+	while (size > 0) {
+		ssize_t got = read(fd, to, size);
+
+		if (got < 0 && errno == EINTR)
+			continue;
+		if (got <= 0)
+			return got < 0 ? errno : EPIPE;
+		to += got;
+		size -= (size_t)got;
+	}
+	return 0;
+}
+
+int
+init_tree_write(int fd, const void *bytes, size_t size)
+{
+	const char *from = bytes;
+
+	while (size > 0) {
+		ssize_t put = write(fd, from, size);
+
+		if (put < 0 && errno == EINTR)
+			continue;
+		if (put <= 0)
+			return put < 0 ? errno : EIO;
+		from += put;
+		size -= (size_t)put;
+	}
+	return 0;
+}
+
+int
+init_tree_copy(int from, int to, uint64_t size)
+{
+	static char bytes[INIT_TREE_COPY_SIZE];
+
+	while (size > 0) {
+		size_t part =
+		    size < sizeof(bytes) ? (size_t)size : sizeof(bytes);
+		int error = init_tree_read(from, bytes, part);
+
+		if (error == 0)
+			error = init_tree_write(to, bytes, part);
+		if (error != 0)
+			return error;
+		size -= part;
+	}
+	return 0;
+}
+
+int
+init_tree_open_folder(int root, const char *path)
+{
+	struct open_how how = {
+	    .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
+		       RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
+
+	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+}
+
+/* Does not return. */
+static void
+init_tree_child(
+    const struct init_tree *job, int stream_fd, int landlock_required)
+{
+	bool import = job->record.type == INIT_IMPORT;
+	struct init_tree_bound bound = {job->max_bytes, job->max_files};
+	int fds[2] = {stream_fd, -1};
+	int error;
+
+	(void)signal(SIGPIPE, SIG_IGN);
+	(void)umask(S_IWGRP | S_IWOTH);
+	fds[1] =
+	    open(job->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fds[1] < 0)
+		_exit(errno);
+	error = init_child_keep(fds, 2);
+	if (error == 0)
+		error =
+		    init_landlock_tree(job->path, import, landlock_required);
+	if (error == 0)
+		error = init_filter_enter();
+	if (error == 0)
+		error = import ? init_import_run(fds[1], fds[0], bound)
+			       : init_export_run(fds[1], fds[0], bound);
+	_exit(error);
+}
+
+pid_t
+init_tree_start(
+    const struct init_tree *job, int stream_fd, int landlock_required)
+{
+	pid_t pid = init_child_fork();
+
+	if (pid == 0)
+		init_tree_child(job, stream_fd, landlock_required);
+	return pid;
+}
+
+int
+init_tree_outcome(int status)
+{
+	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
+}

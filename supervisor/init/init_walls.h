@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Trying the walls. init_walls.c runs the throwaway child and the attempts
+ * that are one system call; init_wall_tries.c has those that need more.
+ */
+#ifndef SUPERVISOR_INIT_WALLS_H
+#define SUPERVISOR_INIT_WALLS_H
+
+#include "supervisor/init/init_protocol.h"
+#include "supervisor/init/init_report.h"
+
+/* Fork the child, let it try everything, fill walls and status of report,
+ * which must be in shared memory. 0 or errno (ETIMEDOUT when the child does
+ * not end in time). */
+int init_walls_run(const struct init_setup *setup, struct init_report *report);
+
+/* One attempt: 0 when it worked, else errno. */
+typedef int init_walls_try(const struct init_setup *setup);
+
+struct init_wall_tries_row {
+	enum init_wall wall;
+	init_walls_try *attempt;
+};
+
+extern const struct init_wall_tries_row init_wall_tries[];
+extern const unsigned init_wall_tries_count;
+
+#endif
