@@ -66,7 +66,7 @@ enum ipc_type {
 	IPC_STATS,          /* counters, asked for and answered */
 	IPC_LOG_REPLACE,    /* supervisor -> child: new log descriptor */
 	IPC_RESOLVER_REPLACE, /* supervisor -> proxy: new resolver list */
-	IPC_WORK,             /* supervisor -> unpack: one job */
+	IPC_WORK,             /* supervisor -> unpack, gate: one job */
 	IPC_DONE,             /* unpack: result of a job; gate: an end */
 	IPC_TYPE_COUNT
 };

@@ -109,7 +109,7 @@ static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
 	ipc_catalogue_none},
     {"resolver_replace", IPC_RESOLVER_REPLACE, SUPERVISOR, PROXY, IPC_RUNNING,
 	0, 0, 0, ipc_catalogue_resolver},
-    {"work", IPC_WORK, SUPERVISOR, UNPACK, IPC_RUNNING, 1, 0, 16,
+    {"work", IPC_WORK, SUPERVISOR, UNPACK | GATE, IPC_RUNNING, 1, 0, 16,
 	ipc_catalogue_work},
     {"done", IPC_DONE, UNPACK | GATE, SUPERVISOR, STARTED, 0, 0, 0,
 	ipc_catalogue_done},
