@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of one gate: streams arrive, bytes are relayed by the rules of
+ * the mode, one side ends, what is left is said, done. gate_step is the
+ * only way in; it knows no descriptors and takes the time from the event,
+ * so that tests play scripts against it. gate_io does the reading and
+ * writing.
+ */
+#ifndef SUPERVISOR_GATE_GATE_H
+#define SUPERVISOR_GATE_GATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/gate/gate_copy.h"
+#include "supervisor/gate/gate_listing.h"
+#include "supervisor/gate/gate_stderr.h"
+#include "supervisor/gate/mcp_line.h"
+#include "supervisor/gate/mcp_session.h"
+
+#define GATE_END_WAIT_MS 1000U    /* for the workload's exit status */
+#define GATE_DRAIN_WAIT_MS 30000U /* for a client that reads slowly */
+#define GATE_TICK_MS 250U         /* while requests may time out */
+
+enum gate_mode {
+	GATE_MCP,
+	GATE_TEXT,
+	GATE_RAW,
+	GATE_TOOLS
+};
+
+enum gate_stream {
+	GATE_CLIENT_IN,
+	GATE_CLIENT_OUT,
+	GATE_CLIENT_ERR,
+	GATE_WORK_IN,
+	GATE_WORK_OUT,
+	GATE_WORK_ERR,
+	GATE_STREAM_COUNT
+};
+
+enum gate_state {
+	GATE_WAITING,     /* streams are still to come */
+	GATE_RELAYING,    /* both sides talk */
+	GATE_CLIENT_GONE, /* workload may end in its grace time */
+	GATE_WORK_GONE,   /* its last words, then its exit status */
+	GATE_DRAINING,    /* what the client has not read yet */
+	GATE_DONE
+};
+
+enum gate_reason {
+	GATE_OPEN,          /* not done */
+	GATE_CLIENT_CLOSED, /* the client ended the conversation */
+	GATE_WORK_ENDED,    /* the workload did */
+	GATE_OUTPUT_LIMIT,  /* it wrote more than output_max */
+	GATE_LISTED,        /* tools mode: the list is complete */
+	GATE_LIST_FAILED,   /* tools mode: it is not; detail says why */
+	GATE_NO_MEMORY
+};
+
+struct gate_options {
+	enum gate_mode mode;
+	struct mcp_policy policy;
+	size_t line_max;
+	uint64_t output_max;         /* text, raw; 0: none */
+	uint64_t request_timeout_ms; /* 0: none */
+	uint64_t grace_ms;           /* after the client's end */
+	uint64_t list_timeout_ms;    /* tools mode: for all of it */
+	bool json;                   /* tools mode: output form */
+};
+
+enum gate_event_kind {
+	GATE_EVENT_START,  /* every stream is there */
+	GATE_EVENT_BYTES,  /* stream, bytes, len */
+	GATE_EVENT_EOF,    /* stream: an input ended */
+	GATE_EVENT_BROKEN, /* stream: nobody reads an output any more */
+	GATE_EVENT_ROOM,   /* an output was written to */
+	GATE_EVENT_ENDED,  /* text: how the workload ended */
+	GATE_EVENT_TIME    /* the clock moved on */
+};
+
+struct gate_event {
+	enum gate_event_kind kind;
+	enum gate_stream stream;
+	const char *bytes;
+	size_t len;
+	const char *text;
+	uint64_t now_ms;
+};
+
+struct gate {
+	enum gate_state state;
+	enum gate_reason reason;
+	struct gate_options options;
+	struct mcp_session session;
+	struct mcp_line lines[2]; /* by side */
+	struct mcp_line listed;   /* tools mode: what the client gets */
+	struct gate_listing listing;
+	struct gate_copy copy;
+	struct gate_stderr err;
+	bool present[GATE_STREAM_COUNT]; /* given at START */
+	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */
+	bool end_known;                  /* EVENT_ENDED came */
+	char how[64];                    /* " (exit 3)" */
+	bool drained[2];                 /* no whole line of a side is left */
+	uint64_t deadline_ms;            /* of the state; 0: none */
+	uint64_t last_word_ms;           /* DRAINING: until then for stderr */
+};
+
+/* options is copied; what its policy points to stays the caller's. */
+enum result gate_init(struct gate *gate, const struct gate_options *options,
+    const struct mcp_hash_key *key);
+void gate_free(struct gate *gate);
+
+void gate_step(struct gate *gate, const struct gate_event *event);
+
+/* May a read of this input be handed to gate_step now? */
+bool gate_wants(const struct gate *gate, enum gate_stream input);
+/* Bytes to write to an output; the writer consumes them. */
+struct buffer *gate_output(struct gate *gate, enum gate_stream output);
+/* Nothing more will come for this output: close it once it is empty. */
+bool gate_finished(const struct gate *gate, enum gate_stream output);
+
+/* When GATE_EVENT_TIME is due at the latest; 0: nothing waits. */
+uint64_t gate_next_ms(const struct gate *gate, uint64_t now_ms);
+
+const char *gate_state_text(enum gate_state state);
+const char *gate_reason_text(enum gate_reason reason);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The gate's config message (from the supervisor): descriptor 0 is the log,
+ * options are
+ *   mode "mcp" | "text" | "raw" | "tools" · package TEXT (slug) ·
+ *   tier TEXT (unverified) · tools [TEXT] (allowlist; absent: all) ·
+ *   resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
+ *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
+ *   grace_ms (2000) · list_timeout_s (60) · json FLAG (false) ·
+ *   uid (65534) · log_level TEXT (info) · landlock FLAG (true)
+ */
+#ifndef SUPERVISOR_GATE_GATE_CONFIG_H
+#define SUPERVISOR_GATE_GATE_CONFIG_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "common/json_field.h"
+#include "common/log.h"
+#include "common/result.h"
+#include "supervisor/gate/gate.h"
+
+#define GATE_CONFIG_TOOLS_MAX 1024U
+#define GATE_CONFIG_LINE_MAX (256U << 20)
+
+struct gate_config {
+	struct gate_options options;
+	const char **tools;    /* owned array, texts in the JSON */
+	uid_t uid;             /* dropped to when we are root */
+	bool landlock;         /* false only by named override */
+	enum log_level lowest; /* least level logged */
+};
+
+/* options is borrowed and must outlive config_r. */
+enum result gate_config_read(const json_t *options,
+    struct gate_config *config_r, struct json_fault *fault);
+void gate_config_free(struct gate_config *config);
+
+#endif

@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agentnode-gate: stands between an MCP client (or whoever runs a program)
+ * and the workload in the container. Started by the supervisor; config,
+ * confine, ready, streams, start, done. It must never open, execute or
+ * dial anything.
+ *
+ * After ready the supervisor sends a `stream` per descriptor and then
+ * `work` {"job":"start"}; when the workload has ended, `work`
+ * {"job":"workload_ended","options":{"exit_code","signal"}}. The gate sends
+ * one `done` {"job":"gate","result":{"reason","detail", counts}}.
+ */
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/confine.h"
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/log.h"
+#include "common/peer.h"
+#include "supervisor/gate/gate_config.h"
+#include "supervisor/gate/gate_confine.h"
+#include "supervisor/gate/gate_io.h"
+
+#include <sys/random.h>
+
+struct main_process {
+	struct event_base *base;
+	struct peer *peer;
+	struct gate gate;
+	struct gate_io *io;
+	int exit_code;
+};
+
+static void
+main_stop(struct main_process *process, int code, const char *why)
+{
+	if (code != IPC_EXIT_OK)
+		log_event(LOG_ERROR_LEVEL, "gate_stop", LOG_TEXT("why", why));
+	process->exit_code = code;
+	event_loop_stop(process->base);
+}
+
+static json_t *
+main_result(const struct gate *gate)
+{
+	const struct mcp_session_counts *counts = &gate->session.counts;
+
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reason",
+	    gate_reason_text(gate->reason), "detail", gate->listing.detail,
+	    "calls", (json_int_t)counts->calls, "denied",
+	    (json_int_t)counts->denied, "noise", (json_int_t)counts->noise,
+	    "dropped", (json_int_t)counts->dropped, "too_long",
+	    (json_int_t)counts->too_long, "tools_filtered",
+	    (json_int_t)counts->filtered);
+}
+
+/* The conversation is over: say so, once; the supervisor ends us. */
+static void
+main_done(void *context)
+{
+	struct main_process *process = context;
+	struct ipc_message message;
+
+	ipc_message_init(&message, IPC_DONE, 0);
+	message.body = json_pack(
+	    "{s:s, s:o}", "job", "gate", "result", main_result(&process->gate));
+	log_event(LOG_INFO_LEVEL, "gate_done",
+	    LOG_TEXT("reason", gate_reason_text(process->gate.reason)),
+	    LOG_UINT("calls", process->gate.session.counts.calls),
+	    LOG_UINT("denied", process->gate.session.counts.denied),
+	    LOG_UINT("noise", process->gate.session.counts.noise));
+	log_flush();
+	if (peer_send(process->peer, &message) != RESULT_OK)
+		main_stop(process, IPC_EXIT_CRASH, "done could not be sent");
+	ipc_message_clear(&message);
+}
+
+/* " (exit 3)" or " (signal 9)" out of the supervisor's numbers. */
+static void
+main_workload_ended(struct main_process *process, const json_t *options)
+{
+	struct json_fault fault = {""};
+	int64_t exit_code = -1, number = 0;
+	char how[64];
+
+	json_field_int_opt(
+	    options, "options", "exit_code", -1, 255, &exit_code, &fault);
+	json_field_int_opt(
+	    options, "options", "signal", 0, 255, &number, &fault);
+	if (fault.text[0] != '\0') {
+		main_stop(process, IPC_EXIT_PROTOCOL, fault.text);
+		return;
+	}
+	if (number != 0)
+		snprintf(how, sizeof(how), " (signal %d)", (int)number);
+	else
+		snprintf(how, sizeof(how), " (exit %d)", (int)exit_code);
+	gate_io_ended(process->io, how);
+}
+
+static void
+main_work(struct main_process *process, struct ipc_message *message)
+{
+	const char *job =
+	    json_string_value(json_object_get(message->body, "job"));
+	const json_t *options = json_object_get(message->body, "options");
+
+	if (strcmp(job, "start") == 0 && gate_io_is_complete(process->io))
+		gate_io_start(process->io);
+	else if (strcmp(job, "workload_ended") == 0)
+		main_workload_ended(process, options);
+	else
+		main_stop(process, IPC_EXIT_PROTOCOL, "unknown or early job");
+}
+
+static void
+main_message(struct ipc_message *message, void *context)
+{
+	struct main_process *process = context;
+	const char *name;
+
+	switch ((int)message->type) {
+	case IPC_STREAM:
+		name =
+		    json_string_value(json_object_get(message->body, "name"));
+		if (gate_io_add(process->io, name,
+			ipc_message_take_fd(message, 0)) != RESULT_OK)
+			main_stop(process, IPC_EXIT_PROTOCOL,
+			    "a stream with a wrong name or one that blocks");
+		break;
+	case IPC_WORK:
+		main_work(process, message);
+		break;
+	case IPC_LOG_REPLACE:
+		log_replace_fd(ipc_message_take_fd(message, 0));
+		break;
+	default:
+		main_stop(process, IPC_EXIT_PROTOCOL, "unexpected message");
+	}
+}
+
+static void
+main_end(enum result why, const char *detail, void *context)
+{
+	struct main_process *process = context;
+
+	if (why == RESULT_EOF && process->gate.state == GATE_DONE)
+		main_stop(process, IPC_EXIT_OK, detail);
+	else
+		main_stop(process,
+		    why == RESULT_EOF ? IPC_EXIT_SUPERVISOR : IPC_EXIT_PROTOCOL,
+		    detail);
+}
+
+static void
+main_ready(struct main_process *process, const struct confine_layers *layers)
+{
+	struct ipc_message message;
+
+	ipc_message_init(&message, IPC_READY, 0);
+	message.body = json_pack(
+	    "{s:{s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:i}}", "layers",
+	    "no_new_privs", layers->no_new_privs, "seccomp", layers->seccomp,
+	    "landlock", layers->landlock, "unprivileged", layers->unprivileged,
+	    "not_dumpable", layers->not_dumpable, "no_core", layers->no_core,
+	    "no_capabilities", layers->no_capabilities, "one_thread",
+	    layers->one_thread, "landlock_abi", layers->landlock_abi);
+	if (peer_send(process->peer, &message) != RESULT_OK)
+		log_fatal(IPC_EXIT_PROTOCOL, "gate_ready", "not sent");
+	ipc_message_clear(&message);
+	peer_set_state(process->peer, IPC_RUNNING);
+}
+
+/* Everything that needs a right, then none is left. */
+static void
+main_prepare(struct main_process *process, const struct gate_config *config)
+{
+	static const struct peer_handlers handlers = {main_message, main_end};
+	struct confine_layers layers;
+	struct mcp_hash_key key;
+	char detail[256];
+
+	if (getrandom(&key, sizeof(key), 0) != (ssize_t)sizeof(key) ||
+	    event_loop_new(&process->base) != RESULT_OK ||
+	    gate_init(&process->gate, &config->options, &key) != RESULT_OK ||
+	    gate_io_new(process->base, &process->gate, main_done, process,
+		&process->io) != RESULT_OK ||
+	    peer_new(process->base, IPC_CONTROL_FD, IPC_GATE, IPC_SUPERVISOR,
+		&handlers, process, &process->peer) != RESULT_OK)
+		log_fatal(IPC_EXIT_CRASH, "gate_start", "out of resources");
+	if (gate_confine_enter(config, &layers, detail, sizeof(detail)) !=
+	    RESULT_OK)
+		log_fatal(IPC_EXIT_CONFINE, "gate_confine", detail);
+	main_ready(process, &layers);
+}
+
+int
+main(void)
+{
+	struct main_process process;
+	struct gate_config config;
+	struct ipc_message first;
+	struct json_fault fault = {""};
+	char detail[JSON_FIELD_FAULT_MAX];
+	const char *sandbox;
+	int log_fd = -1;
+
+	memset(&process, 0, sizeof(process));
+	(void)signal(SIGPIPE, SIG_IGN);
+	confine_preload();
+	if (peer_receive_first(IPC_CONTROL_FD, IPC_GATE, IPC_SUPERVISOR,
+		IPC_START_TIMEOUT_MS, &first, detail,
+		sizeof(detail)) != RESULT_OK)
+		return IPC_EXIT_BAD_CONFIG;
+	log_open(
+	    ipc_message_take_fd(&first, 0), "agentnode-gate", LOG_INFO_LEVEL);
+	if (gate_config_read(json_object_get(first.body, "options"), &config,
+		&fault) != RESULT_OK)
+		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config", fault.text);
+	log_open(log_fd, "agentnode-gate", config.lowest);
+	sandbox = json_string_value(json_object_get(first.body, "sandbox"));
+	if (sandbox != NULL)
+		log_set_sandbox(sandbox);
+	main_prepare(&process, &config);
+	if (event_loop_run(process.base) != RESULT_OK)
+		main_stop(&process, IPC_EXIT_CRASH, "the loop gave up");
+	log_flush();
+	gate_io_free(&process.io);
+	peer_free(&process.peer);
+	gate_free(&process.gate);
+	gate_config_free(&config);
+	ipc_message_clear(&first);
+	event_base_free(process.base);
+	return process.exit_code;
+}
