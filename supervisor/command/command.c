@@ -23,7 +23,7 @@ command_error(int code, const char *format, ...)
 	va_start(args, format);
 	vsnprintf(raw, sizeof(raw), format, args);
 	va_end(args);
-	log_escape(raw, strlen(raw), safe, sizeof(safe));
+	log_clean(raw, strlen(raw), safe, sizeof(safe));
 	fflush(stdout);
 	fprintf(stderr, "agentnode: %s\n", safe);
 	return code;

@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agentnode-ledger: the one process that writes the audit chain. Started by
+ * the supervisor; gets its folder as a descriptor. It must never do anything
+ * else: no socket, no exec, no file outside that folder.
+ */
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/confine.h"
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "common/peer.h"
+#include "supervisor/ledger/ledger.h"
+#include "supervisor/ledger/ledger_config.h"
+#include "supervisor/ledger/ledger_confine.h"
+#include "supervisor/policy/digest.h"
+
+#define MAIN_NAME "agentnode-ledger"
+
+/* config: the folder stays open, the log is opened. */
+static int
+main_config(struct ledger_config *config_r)
+{
+	struct json_fault fault = {""};
+	struct ipc_message message;
+	char detail[256] = "";
+	int dir_fd;
+
+	if (peer_receive_first(IPC_CONTROL_FD, IPC_LEDGER, IPC_SUPERVISOR,
+		IPC_START_TIMEOUT_MS, &message, detail,
+		sizeof(detail)) != RESULT_OK)
+		log_fatal(IPC_EXIT_BAD_CONFIG, "config", detail);
+	ledger_config_read(&message, config_r, &fault);
+	if (fault.text[0] != '\0')
+		log_fatal(IPC_EXIT_BAD_CONFIG, "config", fault.text);
+	log_open(ipc_message_take_fd(&message, LEDGER_CONFIG_LOG), MAIN_NAME,
+	    config_r->log_level);
+	dir_fd = ipc_message_take_fd(&message, LEDGER_CONFIG_DIR);
+	ipc_message_clear(&message);
+	return dir_fd;
+}
+
+/* The chain cannot be used: say why, so that the supervisor can. */
+_Noreturn static void
+main_refuse(enum result result, const struct json_fault *fault)
+{
+	static char bytes[IPC_MESSAGE_MAX];
+	struct ipc_message message;
+	char detail[256];
+	size_t len;
+
+	ipc_message_init(&message, IPC_FAILED, 0);
+	message.body = json_pack("{s:s, s:s}", "code",
+	    result == RESULT_MISMATCH ? "audit_broken" : "audit_write",
+	    "detail",
+	    fault->text[0] != '\0' ? fault->text : result_text(result));
+	if (ipc_encode(&message, IPC_LEDGER, IPC_SUPERVISOR, bytes,
+		sizeof(bytes), &len, detail, sizeof(detail)) == RESULT_OK)
+		(void)fd_send(IPC_CONTROL_FD, bytes, len, NULL, 0);
+	ipc_message_clear(&message);
+	log_fatal(IPC_EXIT_BAD_CONFIG, "chain", fault->text);
+}
+
+int
+main(void)
+{
+	struct json_fault fault = {""};
+	struct confine_layers layers;
+	struct ledger_config config;
+	struct event_base *base;
+	struct ledger *ledger;
+	char detail[256] = "";
+	enum result result;
+	int dir_fd;
+
+	log_open(STDERR_FILENO, MAIN_NAME, LOG_INFO_LEVEL);
+	confine_preload();
+	dir_fd = main_config(&config);
+	if (digest_prepare() != RESULT_OK || event_loop_new(&base) != RESULT_OK)
+		log_fatal(IPC_EXIT_CRASH, "start", "a library did not start");
+	if (ledger_confine_enter(config.uid, dir_fd, !config.no_landlock,
+		&layers, detail, sizeof(detail)) != RESULT_OK)
+		log_fatal(IPC_EXIT_CONFINE, "confine", detail);
+	result = ledger_new(base, dir_fd, &ledger, &fault);
+	if (result != RESULT_OK)
+		main_refuse(result, &fault);
+	if (ledger_serve(ledger, IPC_CONTROL_FD, &layers) != RESULT_OK ||
+	    event_loop_run(base) != RESULT_OK)
+		log_fatal(IPC_EXIT_CRASH, "loop", "the loop ended by itself");
+	log_flush();
+	return ledger_exit_code(ledger);
+}
