@@ -16,6 +16,7 @@
 #include "common/result.h"
 
 #define DIAL_ATTEMPT_DELAY_MS 250U /* RFC 8305 section 5 */
+#define DIAL_ADDRESSES_MAX 32U
 
 struct dial; /* opaque */
 
@@ -32,7 +33,10 @@ struct dial_options {
 };
 
 /* done is called exactly once, never before this returns, unless
- * dial_cancel comes first. */
+ * dial_cancel comes first. When it is called the dial is gone: forget the
+ * pointer. RESULT_TOO_LONG: no address, or more than DIAL_ADDRESSES_MAX.
+ * Confined callers need socket, connect, getsockopt (and setsockopt with
+ * congestion). */
 enum result dial_start(struct event_base *base, const struct ip_addr *addresses,
     size_t count, uint16_t port, const struct dial_options *options,
     dial_done *done, void *context, struct dial **dial_r);
