@@ -1,0 +1,631 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of one connection. Called by session_io.c for everything that
+ * happens to it, and by tests/machine with scripted events. The order of
+ * checks is the point of this file: policy before lookup, every address
+ * before the dial, the hello before a byte goes upstream. Must never touch
+ * a socket itself, nor go on after a refusal.
+ */
+#include "egress-proxy/session.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/log.h"
+#include "egress-proxy/session_actions.h"
+#include "egress-proxy/session_data.h"
+#include "egress-proxy/session_judge.h"
+#include "egress-proxy/session_reply.h"
+#include "egress-proxy/session_text.h"
+
+/* What a state counts as in its sandbox. */
+static enum session_list
+session_list_of(const struct session *session, enum session_state state)
+{
+	switch (state) {
+	case SESSION_NEW:
+	case SESSION_HEAD:
+		return SESSION_LIST_WAITING;
+	case SESSION_HELLO:
+		return session->kind == SESSION_KIND_DIRECT
+			   ? SESSION_LIST_WAITING
+			   : SESSION_LIST_OPENING;
+	case SESSION_RESOLVE:
+	case SESSION_DIAL:
+	case SESSION_PARENT:
+		return SESSION_LIST_OPENING;
+	case SESSION_TUNNEL:
+	case SESSION_EXCHANGE:
+		return SESSION_LIST_OPEN;
+	case SESSION_LINGER:
+	case SESSION_CLOSED:
+	case SESSION_STATE_COUNT:
+		break;
+	}
+	return SESSION_LIST_LEAVING;
+}
+
+static void
+session_unlist(struct session *session)
+{
+	struct session_sandbox *sandbox = session->sandbox;
+
+	TAILQ_REMOVE(&sandbox->lists[session->list], session, link);
+	sandbox->counts[session->list]--;
+}
+
+static void
+session_list(struct session *session, enum session_list list)
+{
+	struct session_sandbox *sandbox = session->sandbox;
+
+	session->list = list;
+	TAILQ_INSERT_TAIL(&sandbox->lists[list], session, link);
+	sandbox->counts[list]++;
+}
+
+/* The only writer of the state. */
+static void
+session_enter(
+    struct session *session, enum session_state state, const char *why)
+{
+	log_event(LOG_DEBUG_LEVEL, "session_state", LOG_UINT("id", session->id),
+	    LOG_TEXT("from", session_text_state(session->state)),
+	    LOG_TEXT("to", session_text_state(state)), LOG_TEXT("why", why));
+	session_unlist(session);
+	session->state = state;
+	session_list(session, session_list_of(session, state));
+}
+
+static void
+session_deadline(struct session *session, uint64_t ms)
+{
+	deadline_wheel_arm(session->wheel, &session->deadline,
+	    session->actions->now_ms(session) + ms);
+}
+
+static void
+session_report(struct session *session)
+{
+	if (session->reported)
+		return;
+	session->reported = 1;
+	session->actions->report(session);
+}
+
+/* The only end. */
+static void
+session_close(struct session *session, enum session_reason reason, bool reset)
+{
+	if (session->reason == SESSION_REASON_NONE)
+		session->reason = reason;
+	session->actions->cancel(session);
+	session->actions->release(session, reset);
+	deadline_wheel_clear(session->wheel, &session->deadline);
+	session_report(session);
+	session_enter(
+	    session, SESSION_CLOSED, session_text_reason(session->reason));
+}
+
+static void
+session_linger(struct session *session, const char *why)
+{
+	session->actions->linger(session);
+	session_deadline(session, SESSION_LINGER_MS);
+	session_enter(session, SESSION_LINGER, why);
+}
+
+/* Refuse with a code: told to the client where it can hear it. status 0 is
+ * the code's own. */
+static void
+session_refuse_as(struct session *session, enum deny_code code, unsigned status,
+    enum session_reason reason)
+{
+	enum result told = RESULT_REFUSED;
+
+	session->code = code;
+	session->reason = reason;
+	session->actions->cancel(session);
+	session_report(session);
+	if (session->kind != SESSION_KIND_DIRECT && !session->answered)
+		told = session_reply_send(session, status);
+	else if (session->tls && session->state != SESSION_TUNNEL)
+		told = session_reply_alert(session);
+	session->answered = 1;
+	if (told == RESULT_OK)
+		session_linger(session, deny_text(code));
+	else
+		session_close(session, reason, false);
+}
+
+static void
+session_refuse(struct session *session, enum deny_code code, unsigned status)
+{
+	session_refuse_as(session, code, status, SESSION_REASON_REFUSED);
+}
+
+static void
+session_no_memory(struct session *session)
+{
+	session_close(session, SESSION_REASON_NO_MEMORY, true);
+}
+
+static void
+session_dial(struct session *session)
+{
+	session_enter(session, SESSION_DIAL, "dial");
+	session_deadline(session, session->limits->dial_ms);
+	session->actions->dial(session);
+}
+
+static void
+session_resolve(struct session *session)
+{
+	session_enter(session, SESSION_RESOLVE, "resolve");
+	session_deadline(session, session->limits->lookup_ms);
+	session->actions->resolve(session);
+}
+
+static bool
+session_is_full(const struct session *session)
+{
+	const size_t *counts = session->sandbox->counts;
+
+	return counts[SESSION_LIST_OPENING] + counts[SESSION_LIST_OPEN] >=
+	       session->limits->max_tunnels;
+}
+
+/* Target known: policy, then a place, then the lookup. */
+static void
+session_decide(struct session *session, const struct ip_addr *literal)
+{
+	struct session_work *work = session->work;
+	enum deny_code code;
+
+	code = session_judge_target(session, &work->name, literal);
+	if (code != DENY_NONE) {
+		session_refuse(session, code, 0);
+		return;
+	}
+	if (session_is_full(session) && !session->actions->make_room(session)) {
+		session_refuse(session, DENY_TOO_MANY_TUNNELS, 0);
+		return;
+	}
+	if (literal == NULL) {
+		session_resolve(session);
+		return;
+	}
+	work->answers[0] = *literal;
+	work->answer_count = 1;
+	session_dial(session);
+}
+
+/* A whole request head is there. */
+static void
+session_take_request(
+    struct session *session, const struct connect_request *request)
+{
+	const struct connect_request_target *target = &request->target;
+	char host[DOMAIN_NAME_MAX + 1];
+
+	session->kind =
+	    request->plain_http ? SESSION_KIND_HTTP : SESSION_KIND_CONNECT;
+	session->port = target->port;
+	session->in_used = request->head.head_len;
+	session->work->name = target->name;
+	connect_request_host_text(target, host);
+	session->host = strdup(host);
+	if (session->host == NULL) {
+		session_no_memory(session);
+		return;
+	}
+	session_decide(session, target->is_address ? &target->address : NULL);
+}
+
+static void
+session_on_head(struct session *session, enum session_event event)
+{
+	struct buffer *in = &session->work->in;
+	struct connect_request request;
+
+	if (event == SESSION_EVENT_CLIENT_END) {
+		session_close(session, SESSION_REASON_CLIENT_GONE, false);
+		return;
+	}
+	if (event != SESSION_EVENT_CLIENT_BYTES)
+		return;
+	switch (connect_request_parse(
+	    (const char *)buffer_bytes_borrow(in), in->len, &request)) {
+	case CONNECT_REQUEST_NEED_MORE:
+		return;
+	case CONNECT_REQUEST_REFUSED:
+		session_refuse(session, request.code, request.http_status);
+		return;
+	case CONNECT_REQUEST_OK:
+		session_take_request(session, &request);
+		return;
+	}
+}
+
+/* From here on the session is small. */
+static void
+session_drop_work(struct session *session)
+{
+	if (session->work == NULL)
+		return;
+	buffer_free(&session->work->in);
+	buffer_free(&session->work->parent);
+	free(session->work);
+	session->work = NULL;
+}
+
+/* The hello was accepted: pass on what was collected, then everything. */
+static void
+session_open_tunnel(struct session *session)
+{
+	session->active_ms = session->actions->now_ms(session);
+	session_enter(session, SESSION_TUNNEL, "open");
+	session_deadline(session, session->limits->idle_ms);
+	if (session->actions->start_tunnel(session) != RESULT_OK)
+		session_no_memory(session);
+	session_drop_work(session);
+}
+
+static void
+session_open_exchange(struct session *session)
+{
+	session->active_ms = session->actions->now_ms(session);
+	session_enter(session, SESSION_EXCHANGE, "open");
+	session_deadline(session, session->limits->idle_ms);
+	if (session->actions->start_exchange(session) != RESULT_OK)
+		session_no_memory(session);
+	session_drop_work(session);
+}
+
+/* The whole hello is there: one name, and the right one? */
+static void
+session_take_hello(struct session *session, const struct client_hello *hello)
+{
+	enum deny_code code;
+
+	code = session_judge_hello(session, hello);
+	if (code != DENY_NONE)
+		session_refuse(session, code, 0);
+	else if (session->kind == SESSION_KIND_DIRECT)
+		session_decide(session, NULL);
+	else
+		session_open_tunnel(session);
+}
+
+static void
+session_read_hello(struct session *session)
+{
+	struct session_work *work = session->work;
+	struct client_hello hello;
+	enum client_hello_status status;
+
+	status = client_hello_read(&work->hello,
+	    buffer_bytes_borrow(&work->in) + session->in_used,
+	    work->in.len - session->in_used, &hello);
+	switch (status) {
+	case CLIENT_HELLO_OK:
+		session_take_hello(session, &hello);
+		return;
+	case CLIENT_HELLO_NEED_MORE:
+		return;
+	case CLIENT_HELLO_NOT_TLS:
+	case CLIENT_HELLO_BAD:
+	case CLIENT_HELLO_TOO_LONG:
+	case CLIENT_HELLO_STATUS_COUNT:
+		break;
+	}
+	session_refuse(session, client_hello_deny_code(status), 0);
+}
+
+static void
+session_on_hello(struct session *session, enum session_event event)
+{
+	if (event == SESSION_EVENT_CLIENT_BYTES)
+		session_read_hello(session);
+	else if (event == SESSION_EVENT_CLIENT_END)
+		session_close(session, SESSION_REASON_CLIENT_GONE, false);
+}
+
+static void
+session_on_new(struct session *session, enum session_event event)
+{
+	if (event != SESSION_EVENT_ACCEPTED)
+		return;
+	if (session->kind == SESSION_KIND_DIRECT) {
+		session_enter(session, SESSION_HELLO, "accepted");
+		session_deadline(session, session->limits->hello_ms);
+	} else {
+		session_enter(session, SESSION_HEAD, "accepted");
+		session_deadline(session, session->limits->head_ms);
+	}
+}
+
+static void
+session_on_resolve(struct session *session, enum session_event event)
+{
+	struct session_work *work = session->work;
+	enum deny_code code;
+
+	if (event == SESSION_EVENT_LOOKUP_FAILED) {
+		if (work->fault == RESULT_TIMEOUT)
+			session_refuse(session, DENY_TIMEOUT, 504);
+		else
+			session_refuse(session, DENY_LOOKUP_FAILED, 0);
+		return;
+	}
+	if (event != SESSION_EVENT_RESOLVED)
+		return;
+	code = session_judge_answer(
+	    session, &work->name, work->answers, work->answer_count);
+	if (code != DENY_NONE)
+		session_refuse(session, code, 0);
+	else
+		session_dial(session);
+}
+
+/* The upstream is there, and may get its first bytes. */
+static void
+session_connected(struct session *session)
+{
+	if (session->kind == SESSION_KIND_DIRECT) {
+		session_open_tunnel(session);
+		return;
+	}
+	if (session->kind == SESSION_KIND_HTTP) {
+		session_open_exchange(session);
+		return;
+	}
+	if (session_reply_established(session) != RESULT_OK) {
+		session_close(session, SESSION_REASON_CLIENT_GONE, true);
+		return;
+	}
+	session->answered = 1;
+	if (session->raw) {
+		session_open_tunnel(session);
+		return;
+	}
+	session_enter(session, SESSION_HELLO, "answered");
+	session_deadline(session, session->limits->hello_ms);
+	if (session->work->in.len > session->in_used)
+		session_read_hello(session);
+}
+
+/* Ask the corporate proxy for the judged address, never for the name: it
+ * would look it up again. */
+static void
+session_ask_parent(struct session *session)
+{
+	const struct ip_addr *target = &session->work->answers[0];
+
+	if (session_reply_ask_parent(session, target) != RESULT_OK) {
+		session_refuse(session, DENY_DIAL_FAILED, 0);
+		return;
+	}
+	session->address = *target;
+	session_enter(session, SESSION_PARENT, "asked");
+	session_deadline(session, session->limits->dial_ms);
+}
+
+static void
+session_on_dial(struct session *session, enum session_event event)
+{
+	if (event == SESSION_EVENT_DIAL_FAILED) {
+		if (session->work->fault == RESULT_TIMEOUT)
+			session_refuse(session, DENY_TIMEOUT, 504);
+		else
+			session_refuse(session, DENY_DIAL_FAILED, 0);
+		return;
+	}
+	if (event != SESSION_EVENT_DIALED)
+		return;
+	if (session->limits->parent)
+		session_ask_parent(session);
+	else
+		session_connected(session);
+}
+
+static void
+session_on_parent(struct session *session, enum session_event event)
+{
+	struct buffer *answer = &session->work->parent;
+	struct http_head head;
+	enum http_head_status status;
+
+	if (event == SESSION_EVENT_UPSTREAM_LOST) {
+		session_refuse(session, DENY_DIAL_FAILED, 0);
+		return;
+	}
+	if (event != SESSION_EVENT_PARENT_BYTES)
+		return;
+	status = http_head_parse_response(
+	    (const char *)buffer_bytes_borrow(answer), answer->len, &head);
+	if (status == HTTP_HEAD_NEED_MORE)
+		return;
+	if (status != HTTP_HEAD_OK || head.status < 200 || head.status > 299) {
+		session_refuse(session, DENY_DIAL_FAILED, 0);
+		return;
+	}
+	buffer_consume(answer, head.head_len);
+	session_connected(session);
+}
+
+/* What a tunnel's or an exchange's end looked like. */
+static void
+session_on_moving(struct session *session, enum session_event event)
+{
+	if (event == SESSION_EVENT_MOVED_ALL) {
+		session->reason = SESSION_REASON_DONE;
+		session_report(session);
+		if (session->state == SESSION_EXCHANGE)
+			session_linger(session, "done");
+		else
+			session_close(session, SESSION_REASON_DONE, false);
+	} else if (event == SESSION_EVENT_BAD_REQUEST_BODY) {
+		session_refuse(session, DENY_BAD_REQUEST, 0);
+	} else if (event == SESSION_EVENT_BAD_RESPONSE) {
+		session_refuse(session, DENY_DIAL_FAILED, 0);
+	} else if (event == SESSION_EVENT_MOVE_BROKEN) {
+		session_close(session, SESSION_REASON_RESET, true);
+	}
+}
+
+/* No byte for too long, open for too long, or neither yet. */
+static void
+session_moving_deadline(struct session *session)
+{
+	const struct session_limits *limits = session->limits;
+	uint64_t now = session->actions->now_ms(session);
+	uint64_t idle = session->active_ms + limits->idle_ms;
+	uint64_t total = session->started_ms + limits->total_ms;
+
+	if (now < idle && now < total) {
+		deadline_wheel_arm(session->wheel, &session->deadline,
+		    idle < total ? idle : total);
+		return;
+	}
+	session->code = DENY_TIMEOUT;
+	if (session->state == SESSION_EXCHANGE && !session->answered)
+		session_refuse_as(session, DENY_TIMEOUT, 504,
+		    now >= total ? SESSION_REASON_TOTAL : SESSION_REASON_IDLE);
+	else
+		session_close(session,
+		    now >= total ? SESSION_REASON_TOTAL : SESSION_REASON_IDLE,
+		    true);
+}
+
+static void
+session_on_deadline(struct session *session)
+{
+	switch (session->state) {
+	case SESSION_NEW:
+	case SESSION_HEAD:
+	case SESSION_HELLO:
+		session_refuse(session, DENY_TIMEOUT, 0);
+		return;
+	case SESSION_RESOLVE:
+	case SESSION_DIAL:
+	case SESSION_PARENT:
+		session_refuse(session, DENY_TIMEOUT, 504);
+		return;
+	case SESSION_TUNNEL:
+	case SESSION_EXCHANGE:
+		session_moving_deadline(session);
+		return;
+	case SESSION_LINGER:
+		session_close(session, SESSION_REASON_DONE, false);
+		return;
+	case SESSION_CLOSED:
+	case SESSION_STATE_COUNT:
+		return;
+	}
+}
+
+/* The policy was narrowed: what no longer matches ends. */
+static void
+session_on_policy(struct session *session)
+{
+	enum deny_code code;
+
+	if (session->list != SESSION_LIST_OPENING &&
+	    session->list != SESSION_LIST_OPEN)
+		return;
+	code = session_judge_again(session);
+	if (code == DENY_NONE)
+		return;
+	session->code = code;
+	if (session->list == SESSION_LIST_OPEN)
+		session_close(session, SESSION_REASON_NARROWED, true);
+	else
+		session_refuse_as(session, code, 0, SESSION_REASON_NARROWED);
+}
+
+/* Events that mean the same in every state; false: ask the state. */
+static bool
+session_interrupted(struct session *session, enum session_event event)
+{
+	if (event == SESSION_EVENT_SANDBOX_CLOSED)
+		session_close(session, SESSION_REASON_SANDBOX_CLOSED, true);
+	else if (event == SESSION_EVENT_CLIENT_LOST)
+		session_close(session,
+		    session->list == SESSION_LIST_OPEN
+			? SESSION_REASON_RESET
+			: SESSION_REASON_CLIENT_GONE,
+		    true);
+	else if (event == SESSION_EVENT_DEADLINE)
+		session_on_deadline(session);
+	else if (event == SESSION_EVENT_POLICY)
+		session_on_policy(session);
+	else if (event == SESSION_EVENT_BYTE_LIMIT)
+		session_close(session, SESSION_REASON_BYTE_LIMIT, true);
+	else if (event == SESSION_EVENT_EVICTED &&
+		 session->state == SESSION_LINGER)
+		session_close(session, SESSION_REASON_EVICTED, true);
+	else if (event == SESSION_EVENT_EVICTED)
+		session_refuse_as(
+		    session, DENY_TOO_MANY_TUNNELS, 0, SESSION_REASON_EVICTED);
+	else
+		return false;
+	return true;
+}
+
+void
+session_begin(struct session *session)
+{
+	session->started_ms = session->actions->now_ms(session);
+	session->active_ms = session->started_ms;
+	session_list(session, SESSION_LIST_WAITING);
+}
+
+void
+session_step(struct session *session, enum session_event event)
+{
+	if (session->state == SESSION_CLOSED ||
+	    session_interrupted(session, event))
+		return;
+	switch (session->state) {
+	case SESSION_NEW:
+		session_on_new(session, event);
+		return;
+	case SESSION_HEAD:
+		session_on_head(session, event);
+		return;
+	case SESSION_HELLO:
+		session_on_hello(session, event);
+		return;
+	case SESSION_RESOLVE:
+		session_on_resolve(session, event);
+		return;
+	case SESSION_DIAL:
+		session_on_dial(session, event);
+		return;
+	case SESSION_PARENT:
+		session_on_parent(session, event);
+		return;
+	case SESSION_TUNNEL:
+	case SESSION_EXCHANGE:
+		session_on_moving(session, event);
+		return;
+	case SESSION_LINGER:
+		if (event == SESSION_EVENT_CLIENT_END)
+			session_close(session, SESSION_REASON_DONE, false);
+		return;
+	case SESSION_CLOSED:
+	case SESSION_STATE_COUNT:
+		return;
+	}
+}
+
+void
+session_end(struct session *session)
+{
+	session_unlist(session);
+	session_drop_work(session);
+	free(session->host);
+	free(session->rule);
+	free(session->sni);
+}

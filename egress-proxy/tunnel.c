@@ -1,0 +1,307 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Moves the bytes of a tunnel. Called by session_io.c when an end became
+ * ready. A direction reads only when all it read before was written: the
+ * receiver's pace is the sender's pace. Must never block, never grow, and
+ * never let one tunnel keep the loop longer than its turn.
+ */
+#include "egress-proxy/tunnel.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* Reads at least this large make a direction a stream, smaller ones end
+ * that: below it a copy costs less than two splices. */
+#define TUNNEL_STREAM_MIN 16384U
+
+/* How one attempt to move went. */
+enum tunnel_step {
+	TUNNEL_MOVED,   /* something moved: try again */
+	TUNNEL_BLOCKED, /* no more until an event */
+	TUNNEL_FAILED   /* errno */
+};
+
+void
+tunnel_start(struct tunnel *tunnel, int client_fd, int upstream_fd)
+{
+	memset(tunnel, 0, sizeof(*tunnel));
+	tunnel->ends[0].fd = client_fd;
+	tunnel->ends[1].fd = upstream_fd;
+	tunnel->ends[0].writable = 1;
+	tunnel->ends[1].writable = 1;
+}
+
+static enum result
+tunnel_hold_bytes(struct tunnel_end *from, const void *bytes, size_t count)
+{
+	from->held_bytes = malloc(count);
+	if (from->held_bytes == NULL)
+		return RESULT_NO_MEMORY;
+	memcpy(from->held_bytes, bytes, count);
+	from->held = (uint32_t)count;
+	from->held_from = 0;
+	return RESULT_OK;
+}
+
+enum result
+tunnel_preload(
+    struct tunnel *tunnel, unsigned end, const void *bytes, size_t count)
+{
+	if (count == 0)
+		return RESULT_OK;
+	return tunnel_hold_bytes(&tunnel->ends[end], bytes, count);
+}
+
+static enum tunnel_step
+tunnel_no(void)
+{
+	return errno == EAGAIN || errno == EINTR ? TUNNEL_BLOCKED
+						 : TUNNEL_FAILED;
+}
+
+/* Nothing is held any more: the pipe goes back at once. */
+static void
+tunnel_release(struct tunnel_end *from, struct tunnel_shared *shared)
+{
+	splice_pipe_give(&shared->pipes, &from->pipe, from->held == 0);
+	free(from->held_bytes);
+	from->held_bytes = NULL;
+	from->held = 0;
+}
+
+/* Write what is held. */
+static enum tunnel_step
+tunnel_flush(struct tunnel_end *from, struct tunnel_end *to,
+    struct tunnel_shared *shared)
+{
+	ssize_t count;
+
+	if (from->pipe != NULL)
+		count = splice(from->pipe->read_fd, NULL, to->fd, NULL,
+		    from->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	else
+		count = send(to->fd, from->held_bytes + from->held_from,
+		    from->held, MSG_NOSIGNAL);
+	if (count < 0) {
+		if (errno == EINTR)
+			return TUNNEL_MOVED;
+		to->writable = errno != EAGAIN;
+		return tunnel_no();
+	}
+	from->held -= (uint32_t)count;
+	from->held_from += (uint32_t)count;
+	from->moved += (uint64_t)count;
+	if (from->held == 0)
+		tunnel_release(from, shared);
+	return TUNNEL_MOVED;
+}
+
+/* Keep bytes that the other side did not take. */
+static enum tunnel_step
+tunnel_hold(struct tunnel_end *from, const uint8_t *bytes, size_t count,
+    struct tunnel_shared *shared)
+{
+	ssize_t stored;
+
+	if (!shared->no_splice &&
+	    splice_pipe_take(&shared->pipes, &from->pipe) == RESULT_OK) {
+		stored = write(from->pipe->write_fd, bytes, count);
+		if (stored == (ssize_t)count) {
+			from->held = (uint32_t)count;
+			return TUNNEL_MOVED;
+		}
+		splice_pipe_give(&shared->pipes, &from->pipe, stored <= 0);
+	}
+	if (tunnel_hold_bytes(from, bytes, count) == RESULT_OK)
+		return TUNNEL_MOVED;
+	errno = ENOMEM;
+	return TUNNEL_FAILED;
+}
+
+/* The read side said how much came; 0 is its FIN. */
+static void
+tunnel_note_read(struct tunnel_end *from, size_t count, size_t want)
+{
+	if (count == 0)
+		from->eof = 1;
+	/* A short read emptied the socket: the next edge will tell. With a
+	 * FIN behind it there is no next edge, so read on. */
+	else if (count < want && !from->hung_up)
+		from->readable = 0;
+}
+
+static enum tunnel_step
+tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
+    struct tunnel_shared *shared, size_t want, size_t *count_r)
+{
+	ssize_t count, sent;
+
+	if (want > TUNNEL_SCRATCH)
+		want = TUNNEL_SCRATCH;
+	count = recv(from->fd, shared->scratch, want, 0);
+	if (count < 0) {
+		from->readable = errno != EAGAIN;
+		return errno == EINTR ? TUNNEL_MOVED : tunnel_no();
+	}
+	tunnel_note_read(from, (size_t)count, want);
+	if (count == 0)
+		return TUNNEL_MOVED;
+	*count_r = (size_t)count;
+	from->stream = (size_t)count >= TUNNEL_STREAM_MIN;
+	sent = send(to->fd, shared->scratch, (size_t)count, MSG_NOSIGNAL);
+	if (sent < 0 && errno != EAGAIN && errno != EINTR)
+		return TUNNEL_FAILED;
+	if (sent < 0) {
+		to->writable = errno == EINTR;
+		sent = 0;
+	}
+	from->moved += (uint64_t)sent;
+	if (sent == count)
+		return TUNNEL_MOVED;
+	return tunnel_hold(
+	    from, shared->scratch + sent, (size_t)(count - sent), shared);
+}
+
+/* Take bytes into a pipe; *ok_r is false when this way is not open and the
+ * bytes have to be copied. */
+static enum tunnel_step
+tunnel_splice(struct tunnel_end *from, struct tunnel_shared *shared,
+    size_t want, size_t *count_r, bool *ok_r)
+{
+	ssize_t count;
+
+	*ok_r = false;
+	if (splice_pipe_take(&shared->pipes, &from->pipe) != RESULT_OK)
+		return TUNNEL_MOVED;
+	if (want > from->pipe->capacity)
+		want = from->pipe->capacity;
+	count = splice(from->fd, NULL, from->pipe->write_fd, NULL, want,
+	    SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
+	if (count <= 0) {
+		splice_pipe_give(&shared->pipes, &from->pipe, 1);
+		if (count < 0 && errno == EINVAL) {
+			shared->no_splice = true;
+			return TUNNEL_MOVED;
+		}
+		*ok_r = true;
+		if (count == 0)
+			from->eof = 1;
+		else
+			from->readable = errno != EAGAIN;
+		return count == 0 || errno == EINTR ? TUNNEL_MOVED
+						    : tunnel_no();
+	}
+	*ok_r = true;
+	*count_r = (size_t)count;
+	from->held = (uint32_t)count;
+	from->stream = (size_t)count >= TUNNEL_STREAM_MIN;
+	return TUNNEL_MOVED;
+}
+
+/* Read once, in the way that fits. */
+static enum tunnel_step
+tunnel_fill(struct tunnel_end *from, struct tunnel_end *to,
+    struct tunnel_shared *shared, size_t want, size_t *count_r)
+{
+	enum tunnel_step step;
+	bool ok;
+
+	if (from->stream && !shared->no_splice) {
+		step = tunnel_splice(from, shared, want, count_r, &ok);
+		if (ok)
+			return step;
+	}
+	return tunnel_copy(from, to, shared, want, count_r);
+}
+
+/* This side ended and all of it was written: pass the FIN on. */
+static void
+tunnel_pass_end(struct tunnel_end *to)
+{
+	if (to->shut)
+		return;
+	to->shut = 1;
+	/* ENOTCONN: already reset, which its own event will tell. */
+	(void)shutdown(to->fd, SHUT_WR);
+}
+
+/* Move one direction for one turn. */
+static enum tunnel_status
+tunnel_move(struct tunnel_end *from, struct tunnel_end *to,
+    struct tunnel_shared *shared, struct egress_quota *quota)
+{
+	size_t turn = TUNNEL_TURN;
+	enum tunnel_step step = TUNNEL_MOVED;
+
+	while (step == TUNNEL_MOVED) {
+		size_t count = 0, want;
+
+		if (from->held > 0) {
+			if (!to->writable)
+				return TUNNEL_WAIT;
+			step = tunnel_flush(from, to, shared);
+			continue;
+		}
+		if (from->eof) {
+			tunnel_pass_end(to);
+			return TUNNEL_WAIT;
+		}
+		if (!from->readable)
+			return TUNNEL_WAIT;
+		if (turn == 0)
+			return TUNNEL_AGAIN;
+		want = egress_quota_ask(quota, turn);
+		if (want == 0)
+			return TUNNEL_THROTTLED;
+		step = tunnel_fill(from, to, shared, want, &count);
+		egress_quota_spend(quota, count);
+		turn -= count;
+	}
+	return step == TUNNEL_FAILED ? TUNNEL_BROKEN : TUNNEL_WAIT;
+}
+
+enum tunnel_status
+tunnel_continue(struct tunnel *tunnel, struct tunnel_shared *shared,
+    struct egress_quota *quota)
+{
+	struct tunnel_end *a = &tunnel->ends[0], *b = &tunnel->ends[1];
+	enum tunnel_status up, down;
+
+	up = tunnel_move(a, b, shared, quota);
+	if (up == TUNNEL_BROKEN)
+		return TUNNEL_BROKEN;
+	down = tunnel_move(b, a, shared, quota);
+	if (down == TUNNEL_BROKEN)
+		return TUNNEL_BROKEN;
+	if (a->shut && b->shut)
+		return TUNNEL_DONE;
+	if (up == TUNNEL_AGAIN || down == TUNNEL_AGAIN)
+		return TUNNEL_AGAIN;
+	if (up == TUNNEL_THROTTLED || down == TUNNEL_THROTTLED)
+		return TUNNEL_THROTTLED;
+	return TUNNEL_WAIT;
+}
+
+void
+tunnel_note(struct tunnel *tunnel, unsigned end, unsigned can)
+{
+	struct tunnel_end *at = &tunnel->ends[end];
+
+	if (can & TUNNEL_HUNG_UP)
+		at->hung_up = 1;
+	if (can & (TUNNEL_CAN_READ | TUNNEL_HUNG_UP))
+		at->readable = 1;
+	if (can & TUNNEL_CAN_WRITE)
+		at->writable = 1;
+}
+
+void
+tunnel_stop(struct tunnel *tunnel, struct tunnel_shared *shared)
+{
+	for (int i = 0; i < 2; i++)
+		tunnel_release(&tunnel->ends[i], shared);
+}

@@ -1,0 +1,81 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Bytes both ways between two connected sockets, after everything has been
+ * decided. The two ends are the same struct, so that backpressure and
+ * half-close are written once. Small pieces are copied through a scratch
+ * buffer, streams go by splice(2) through a pipe of the pool; a tunnel with
+ * nothing in flight holds no memory but this struct.
+ *
+ * No events here: session_io.c owns one edge-triggered event per descriptor
+ * and tells tunnel_note what became possible.
+ */
+#ifndef EGRESS_PROXY_TUNNEL_H
+#define EGRESS_PROXY_TUNNEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "egress-proxy/egress_quota.h"
+#include "egress-proxy/splice_pipe.h"
+
+#define TUNNEL_SCRATCH 65536U
+#define TUNNEL_TURN (1U << 20) /* bytes one direction moves per turn */
+
+/* What an edge-triggered event said about one end. */
+#define TUNNEL_CAN_READ 1U
+#define TUNNEL_CAN_WRITE 2U
+#define TUNNEL_HUNG_UP 4U /* the other side sent its FIN */
+
+/* Shared by all tunnels of the process. */
+struct tunnel_shared {
+	struct splice_pipe_pool pipes;
+	bool no_splice; /* copy everything (a test, or an odd kernel) */
+	uint8_t scratch[TUNNEL_SCRATCH];
+};
+
+struct tunnel_end {
+	int fd;             /* borrowed from the session */
+	uint32_t held;      /* bytes read here, not yet written there */
+	uint32_t held_from; /* where they start, when in held_bytes */
+	unsigned readable : 1, writable : 1, hung_up : 1,
+	    eof : 1,              /* everything of this side was read */
+	    shut : 1,             /* we have sent our FIN to this side */
+	    stream : 1;           /* the last read was large: splice the next */
+	struct splice_pipe *pipe; /* holds the held bytes, or */
+	uint8_t *held_bytes;      /* holds them when no pipe could be had */
+	uint64_t moved; /* bytes read here and written to the other end */
+};
+
+struct tunnel {
+	struct tunnel_end ends[2];
+};
+
+enum tunnel_status {
+	TUNNEL_WAIT,      /* nothing to do until the next event */
+	TUNNEL_AGAIN,     /* its turn is over, but there is more */
+	TUNNEL_THROTTLED, /* waits for the quota */
+	TUNNEL_DONE,      /* both sides ended in order */
+	TUNNEL_BROKEN,    /* reset or error on a side: errno says which */
+};
+
+/* Both descriptors non-blocking. An end counts as writable and as having
+ * nothing to read until tunnel_note says otherwise. */
+void tunnel_start(struct tunnel *tunnel, int client_fd, int upstream_fd);
+
+/* Bytes read before the tunnel began, to be written to the other side
+ * first; copied. */
+enum result tunnel_preload(
+    struct tunnel *tunnel, unsigned end, const void *bytes, size_t count);
+
+/* Note what an end can do now (TUNNEL_CAN_... bits). */
+void tunnel_note(struct tunnel *tunnel, unsigned end, unsigned can);
+
+/* Move what can be moved. quota is the sandbox's. */
+enum tunnel_status tunnel_continue(struct tunnel *tunnel,
+    struct tunnel_shared *shared, struct egress_quota *quota);
+
+/* Give back what is held; the descriptors stay the session's. */
+void tunnel_stop(struct tunnel *tunnel, struct tunnel_shared *shared);
+
+#endif

@@ -1,0 +1,11 @@
+# SPDX-License-Identifier: Apache-2.0
+# The egress proxy as a process, and the tool that drives it.
+add_executable(drive_proxy ${CMAKE_SOURCE_DIR}/tests/bench/drive_proxy.c
+    ${CMAKE_SOURCE_DIR}/tests/bench/drive_options.c)
+target_include_directories(drive_proxy PRIVATE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(drive_proxy PRIVATE
+    AGENTNODE_BUILD_DIR="${CMAKE_BINARY_DIR}")
+target_link_libraries(drive_proxy PRIVATE common_io)
+add_dependencies(drive_proxy agentnode-egress-proxy)
+set_target_properties(drive_proxy PROPERTIES
+    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bench)
