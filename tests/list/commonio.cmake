@@ -8,5 +8,6 @@ add_unit_test(event_loop LIBRARIES common_io)
 #add_unit_test(peer LIBRARIES common_io)
 #add_confine_test(confine LIBRARIES common_io)
 #add_fuzz_target(ipc LIBRARIES common_io)
-#add_machine_test(dns LIBRARIES common_net)
+add_machine_test(dns LIBRARIES common_net
+    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/dns_responder.c)
 add_machine_test(dial LIBRARIES common_net)
