@@ -27,8 +27,8 @@
 #define INIT_PATH_MAX 256U
 #define INIT_GO_MAX (1U << 20)
 #define INIT_WRITABLE_MAX 8U
-/* A small tmpfs that init's uid may write (mode 1777); the workload may not,
- * by its Landlock domain. Needed when a relay port is set. */
+/* A small tmpfs of mode 1777, needed when a relay port is set; Landlock
+ * keeps the workload from writing there. */
 #define INIT_SOCKET_DIR "/run/agentnode"
 
 enum init_type {
@@ -76,17 +76,15 @@ struct init_record {
 };
 
 struct init_listener {
-	uint32_t address; /* IPv4, network order */
-	uint16_t port;    /* network order */
-	uint16_t backlog;
+	uint32_t address;       /* IPv4, network order */
+	uint16_t port, backlog; /* port: network order */
 };
 
 struct init_setup {
 	struct init_record record;
 	uint32_t listener_count;
 	struct init_listener listeners[INIT_LISTENERS_MAX];
-	/* Directories the workload may write, NUL-terminated; everything
-	 * else is read-only for its Landlock domain. */
+	/* Directories the workload may write; NUL-terminated, absolute. */
 	uint32_t writable_count;
 	char writable[INIT_WRITABLE_MAX][INIT_PATH_MAX];
 	/* 1: writable directories are also executable (build sandboxes). */
@@ -117,8 +115,7 @@ struct init_status {
 struct init_go {
 	uint32_t magic, version, size; /* size of the whole memfd */
 	uint32_t argc, argv_offset;    /* uint32_t[argc] offsets */
-	uint32_t envc, env_offset;     /* uint32_t[envc] offsets */
-	uint32_t cwd_offset;
+	uint32_t envc, env_offset, cwd_offset;
 };
 
 /* The secret memfd has the same shape with argc == 0: more environment. */
