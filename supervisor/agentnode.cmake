@@ -3,7 +3,12 @@
 # their place), and the parts as libraries.
 file(GLOB AGENTNODE_COMMANDS CONFIGURE_DEPENDS
     ${CMAKE_CURRENT_SOURCE_DIR}/command/*.c)
-set(AGENTNODE_PARTS supervisor_package supervisor_policy)
+set(AGENTNODE_PARTS supervisor_package supervisor_audit audit_records
+    supervisor_policy)
+# The story of a sandbox writes audit records, and audit starts a child.
+if(TARGET supervisor_engine)
+	target_link_libraries(supervisor_engine PUBLIC supervisor_audit)
+endif()
 # These may be configured after this file.
 foreach(part supervisor_engine egress_policy policy_suffix)
 	list(APPEND AGENTNODE_PARTS $<TARGET_NAME_IF_EXISTS:${part}>)

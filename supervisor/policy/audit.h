@@ -13,10 +13,14 @@
 
 struct audit; /* opaque */
 
+/* result RESULT_OK, or why not: RESULT_MISMATCH (the chain was tampered
+ * with), RESULT_SYSTEM (disk), RESULT_TIMEOUT (another ledger keeps the
+ * lock), RESULT_BAD (the record), RESULT_CLOSED (the ledger died); detail
+ * is a sentence, valid during the call. The audit may be freed inside. */
 typedef void audit_done(enum result result, const char *detail, void *context);
 
-/* Start the ledger process over AGENTNODE_HOME. ready is called once when
- * it is confined and the chain's end is known, or failed. */
+/* Start the ledger process over AGENTNODE_HOME. ready (may be NULL) is
+ * called once when it is confined and the chain's end is known, or failed. */
 enum result audit_start(struct event_base *base, const char *home,
     audit_done *ready, void *context, struct audit **audit_r);
 
@@ -26,14 +30,18 @@ void audit_on_end(struct audit *audit, audit_done *ended, void *context);
 /* Append a record: event is one of the documented names (launch, refusal,
  * removal, ...); fields is borrowed; ts, seq, prev and hash are added by
  * the ledger. done comes when it is synced or failed; never before this
- * returns; may be NULL. */
+ * returns; may be NULL. Only between ready and end (RESULT_REFUSED); at
+ * most 256 may wait (RESULT_TOO_LONG). */
 enum result audit_submit(struct audit *audit, const char *event,
     const json_t *fields, audit_done *done, void *context);
 
-/* Submit and run the loop until done (only outside of callbacks). */
+/* Wait for ready, submit and run the loop until done (only outside of
+ * callbacks). */
 enum result audit_write(
     struct audit *audit, const char *event, const json_t *fields);
 
+/* Ends the ledger at once: a record without an answer may be on disk or
+ * not. Accepts NULL, clears. */
 void audit_free(struct audit **audit);
 
 #endif

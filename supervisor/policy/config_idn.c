@@ -11,6 +11,7 @@
 #include "common/domain.h"
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/policy/config_idn.h"
+#include "supervisor/policy/suffix_check.h"
 
 #define CONFIG_IDN_TEXT_MAX 1024U
 
@@ -109,6 +110,8 @@ config_idn_entry(const char *text, bool is_deny, char *canonical_r, size_t size,
 	if (fault != POLICY_ENTRY_OK)
 		return config_idn_no(
 		    why_r, policy_entry_fault_text(fault, entry.name_fault));
+	if (!is_deny && suffix_check_entry(&entry, why_r) != RESULT_OK)
+		return false;
 	snprintf(canonical_r, size, "%s", entry.text);
 	return true;
 }

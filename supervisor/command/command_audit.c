@@ -1,0 +1,318 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `agentnode audit show|verify`: reads the chain that agentnode-ledger
+ * writes. Called by command_dispatch. It changes nothing.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/command/command.h"
+#include "supervisor/ledger/audit_head.h"
+#include "supervisor/ledger/audit_verify.h"
+#include "supervisor/ledger/ledger_confine.h"
+#include "supervisor/policy/state_dir.h"
+
+#define COMMAND_AUDIT_LAST_MAX 100000U
+#define COMMAND_AUDIT_LINE_MAX 4096U
+
+struct command_audit_files {
+	int log_fd, head_fd; /* -1: there is none */
+};
+
+struct command_audit_options {
+	bool json;
+	size_t last; /* 0: all */
+};
+
+/* What show gathers: the last records, in a ring. */
+struct command_audit_ring {
+	json_t **items;
+	size_t size, next, count;
+};
+
+static bool
+command_audit_parse(
+    int argc, char **argv, struct command_audit_options *options_r)
+{
+	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+	    {"last", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+	unsigned long last;
+	char *end;
+	int option;
+
+	*options_r = (struct command_audit_options){false, 0};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (option == 'j')
+			options_r->json = true;
+		else if (option != 'l')
+			return false;
+		if (option != 'l')
+			continue;
+		errno = 0;
+		last = strtoul(optarg, &end, 10);
+		if (errno != 0 || *end != '\0' || last == 0 ||
+		    last > COMMAND_AUDIT_LAST_MAX)
+			return false;
+		options_r->last = last;
+	}
+	return optind == argc;
+}
+
+/* The ledger's folder belongs to us, or to the ledger's uid under root. */
+static enum result
+command_audit_open_dir(
+    const struct state_dir *home, int *fd_r, struct json_fault *fault)
+{
+	struct stat status;
+
+	*fd_r = openat(home->fd, AUDIT_HEAD_DIR,
+	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (*fd_r < 0 && errno == ENOENT)
+		return RESULT_NOT_FOUND;
+	if (*fd_r < 0 || fstat(*fd_r, &status) != 0) {
+		json_field_fault(fault, "%s/" AUDIT_HEAD_DIR ": %s",
+		    state_dir_shown(home->path), strerror(errno));
+		return RESULT_BAD;
+	}
+	if (status.st_uid == geteuid() ||
+	    (geteuid() == 0 && status.st_uid == LEDGER_CONFINE_UID))
+		return RESULT_OK;
+	json_field_fault(fault, "%s/" AUDIT_HEAD_DIR ": belongs to uid %u",
+	    state_dir_shown(home->path), (unsigned)status.st_uid);
+	return RESULT_BAD;
+}
+
+static enum result
+command_audit_open_file(
+    int dir_fd, const char *name, int *fd_r, struct json_fault *fault)
+{
+	struct stat status;
+
+	*fd_r = openat(
+	    dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	if (*fd_r < 0 && errno == ENOENT)
+		return RESULT_OK;
+	if (*fd_r >= 0 && fstat(*fd_r, &status) == 0 && S_ISREG(status.st_mode))
+		return RESULT_OK;
+	json_field_fault(fault, "%s: cannot be read as a file", name);
+	return RESULT_BAD;
+}
+
+static enum result
+command_audit_open(
+    struct command_audit_files *files_r, struct json_fault *fault)
+{
+	FD_CLEANUP int dir_fd = -1;
+	struct state_dir home;
+	enum result result;
+
+	*files_r = (struct command_audit_files){-1, -1};
+	result = state_dir_home(false, &home, fault);
+	if (result == RESULT_OK)
+		result = command_audit_open_dir(&home, &dir_fd, fault);
+	state_dir_close(&home);
+	if (result == RESULT_NOT_FOUND)
+		return RESULT_OK;
+	if (result == RESULT_OK)
+		result = command_audit_open_file(
+		    dir_fd, AUDIT_HEAD_LOG, &files_r->log_fd, fault);
+	if (result == RESULT_OK)
+		result = command_audit_open_file(
+		    dir_fd, AUDIT_HEAD_FILE, &files_r->head_fd, fault);
+	return result;
+}
+
+static void
+command_audit_close(struct command_audit_files *files)
+{
+	fd_close(&files->log_fd);
+	fd_close(&files->head_fd);
+}
+
+static void
+command_audit_print(const json_t *record)
+{
+	char *fields = json_dumps(json_object_get(record, "fields"),
+	    JSON_COMPACT | JSON_PRESERVE_ORDER);
+	char safe[COMMAND_AUDIT_LINE_MAX];
+
+	if (fields == NULL)
+		return;
+	log_clean(fields, strlen(fields), safe, sizeof(safe));
+	printf("%6" JSON_INTEGER_FORMAT "  %s  %-16s %s\n",
+	    json_integer_value(json_object_get(record, "seq")),
+	    json_string_value(json_object_get(record, "ts")),
+	    json_string_value(json_object_get(record, "event")), safe);
+	free(fields);
+}
+
+static void
+command_audit_keep(const json_t *record, void *context)
+{
+	struct command_audit_ring *ring = context;
+
+	json_decref(ring->items[ring->next]);
+	ring->items[ring->next] = json_incref((json_t *)record);
+	ring->next = (ring->next + 1) % ring->size;
+	if (ring->count < ring->size)
+		ring->count++;
+}
+
+static int
+command_audit_print_ring(const struct command_audit_ring *ring, bool json)
+{
+	size_t first = (ring->next + ring->size - ring->count) % ring->size, i;
+	json_t *answer, *records = json_array(), *record;
+	int code = COMMAND_DONE;
+
+	for (i = 0; i < ring->count; i++) {
+		record = ring->items[(first + i) % ring->size];
+		if (json)
+			json_array_append(records, record);
+		else
+			command_audit_print(record);
+	}
+	if (json) {
+		answer = json_pack("{s:O}", "records", records);
+		code = command_print_json(answer);
+		json_decref(answer);
+	}
+	json_decref(records);
+	return code;
+}
+
+/* Shows what is right, then says what is not. */
+static int
+command_audit_show_files(const struct command_audit_files *files,
+    const struct command_audit_options *options)
+{
+	struct command_audit_ring ring = {NULL, 0, 0, 0};
+	struct audit_verify_report report;
+	struct json_fault fault = {""};
+	enum result result;
+	int code;
+	size_t i;
+
+	ring.size = options->last != 0 ? options->last : COMMAND_AUDIT_LAST_MAX;
+	ring.items = calloc(ring.size, sizeof(json_t *));
+	if (ring.items == NULL)
+		return command_error(COMMAND_INTERNAL, "out of memory");
+	result = audit_verify_files(files->log_fd, files->head_fd,
+	    command_audit_keep, &ring, &report, &fault);
+	code = command_audit_print_ring(&ring, options->json);
+	for (i = 0; i < ring.size; i++)
+		json_decref(ring.items[i]);
+	free(ring.items);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	return code;
+}
+
+static int
+command_audit_show(int argc, char **argv)
+{
+	struct command_audit_options options;
+	struct command_audit_files files;
+	struct json_fault fault = {""};
+	enum result result;
+	int code;
+
+	if (!command_audit_parse(argc, argv, &options))
+		return command_option_fault("audit show");
+	result = command_audit_open(&files, &fault);
+	if (result != RESULT_OK)
+		code = command_fault(result, &fault);
+	else
+		code = command_audit_show_files(&files, &options);
+	command_audit_close(&files);
+	return code;
+}
+
+static int
+command_audit_verify_json(enum result result,
+    const struct audit_verify_report *report, const struct json_fault *fault)
+{
+	json_t *answer;
+
+	answer =
+	    json_pack("{s:b, s:I, s:I, s:s, s:o}", "ok", result == RESULT_OK,
+		"records", (json_int_t)report->records, "torn_bytes",
+		(json_int_t)report->torn_bytes, "detail", fault->text, "line",
+		report->line != 0 ? json_integer((json_int_t)report->line)
+				  : json_null());
+	command_print_json(answer);
+	json_decref(answer);
+	return result == RESULT_OK ? COMMAND_DONE : COMMAND_NO;
+}
+
+static int
+command_audit_verify_text(enum result result,
+    const struct audit_verify_report *report, const struct json_fault *fault)
+{
+	if (result != RESULT_OK)
+		return command_error(COMMAND_NO, "%s",
+		    fault->text[0] != '\0' ? fault->text : result_text(result));
+	printf("audit: %" PRIu64 " records, whole and in order\n",
+	    report->records);
+	if (report->torn_bytes > 0)
+		printf("audit: a writer died in a record (%" PRIu64
+		       " bytes); the next run repairs it\n",
+		    report->torn_bytes);
+	return COMMAND_DONE;
+}
+
+static int
+command_audit_verify(int argc, char **argv)
+{
+	struct audit_verify_report report = {0};
+	struct command_audit_options options;
+	struct command_audit_files files;
+	struct json_fault fault = {""};
+	enum result result;
+
+	if (!command_audit_parse(argc, argv, &options) || options.last != 0)
+		return command_option_fault("audit verify");
+	result = command_audit_open(&files, &fault);
+	if (result == RESULT_OK)
+		result = audit_verify_files(
+		    files.log_fd, files.head_fd, NULL, NULL, &report, &fault);
+	command_audit_close(&files);
+	if (options.json)
+		return command_audit_verify_json(result, &report, &fault);
+	return command_audit_verify_text(result, &report, &fault);
+}
+
+const struct command command_audit_rows[] = {
+    {"audit show", "print the audit records",
+	"Usage: agentnode audit show [--last N] [--json]\n\n"
+	"Prints the records of launches, refusals, removals and other\n"
+	"decisions, oldest first, and checks the chain on the way: what\n"
+	"stands behind a wrong record is not shown (exit 6).\n\n"
+	"Options:\n"
+	"  --last N   only the last N records (at most 100000)\n"
+	"  --json     {\"records\": [...]}\n\n"
+	"Example:\n"
+	"  agentnode audit show --last 20\n",
+	command_audit_show},
+    {"audit verify", "check the chain of audit records",
+	"Usage: agentnode audit verify [--json]\n\n"
+	"Reads every record and compares each hash, the order, and the end\n"
+	"with audit.head. Exits 0 when all fit, 1 with the first wrong line\n"
+	"named.\n\n"
+	"Options:\n"
+	"  --json     {\"ok\", \"records\", \"line\", \"torn_bytes\", "
+	"\"detail\"}\n\n"
+	"Example:\n"
+	"  agentnode audit verify\n",
+	command_audit_verify},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `agentnode lock verify|seal`: the hashes of the lockfile, told one by one,
+ * and made anew for a file that was edited on purpose. Called by
+ * command_dispatch.
+ */
+#include <getopt.h>
+#include <limits.h>
+#include <string.h>
+
+#include "supervisor/command/command.h"
+#include "supervisor/package/lockfile.h"
+#include "supervisor/package/lockfile_hash.h"
+
+struct command_lock_options {
+	bool json, force;
+	const char *lockfile;
+};
+
+static bool
+command_lock_parse(
+    int argc, char **argv, struct command_lock_options *options_r)
+{
+	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+	    {"force", no_argument, NULL, 'f'},
+	    {"lockfile", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+	int option;
+
+	*options_r = (struct command_lock_options){false, false, NULL};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (option == 'j')
+			options_r->json = true;
+		else if (option == 'f')
+			options_r->force = true;
+		else if (option == 'l')
+			options_r->lockfile = optarg;
+		else
+			return false;
+	}
+	return optind == argc;
+}
+
+static json_t *
+command_lock_statuses(const struct lockfile *lockfile, bool *ok_r)
+{
+	enum lockfile_hash_status status;
+	json_t *rows = json_array(), *entry;
+	const char *slug;
+
+	json_object_foreach((json_t *)lockfile_entries(lockfile), slug, entry)
+	{
+		status = lockfile_hash_entry(entry);
+		*ok_r = *ok_r && status == LOCKFILE_HASH_VERIFIED;
+		json_array_append_new(
+		    rows, json_pack("{s:s, s:s}", "package", slug, "status",
+			      lockfile_hash_status_text(status)));
+	}
+	return rows;
+}
+
+static int
+command_lock_report(
+    const struct lockfile *lockfile, const char *path, bool json)
+{
+	enum lockfile_hash_status structure =
+	    lockfile_hash_structure(lockfile_root(lockfile));
+	bool ok = structure == LOCKFILE_HASH_VERIFIED;
+	json_t *rows = command_lock_statuses(lockfile, &ok), *row, *answer;
+	int code = ok ? COMMAND_DONE : COMMAND_NO;
+	size_t i;
+
+	if (json) {
+		answer = json_pack("{s:b, s:s, s:s, s:s, s:O}", "ok", ok,
+		    "lockfile", path, "detail", "", "structure",
+		    lockfile_hash_status_text(structure), "packages", rows);
+		command_print_json(answer);
+		json_decref(answer);
+		json_decref(rows);
+		return code;
+	}
+	json_array_foreach(rows, i, row) printf("%-40s %s\n",
+	    json_string_value(json_object_get(row, "package")),
+	    json_string_value(json_object_get(row, "status")));
+	printf("%-40s %s\n", "(all packages)",
+	    lockfile_hash_status_text(structure));
+	json_decref(rows);
+	return ok ? code
+		  : command_error(code,
+			"%s does not verify; nothing is run from it", path);
+}
+
+/* Unreadable counts as "no": the exit code is 0 or 1. */
+static int
+command_lock_unreadable(
+    const char *path, const struct json_fault *fault, bool json)
+{
+	json_t *answer;
+
+	if (!json)
+		return command_error(COMMAND_NO, "%s", fault->text);
+	answer = json_pack("{s:b, s:s, s:s, s:s, s:[]}", "ok", 0, "lockfile",
+	    path, "detail", fault->text, "structure", "invalid", "packages");
+	command_print_json(answer);
+	json_decref(answer);
+	return COMMAND_NO;
+}
+
+static int
+command_lock_verify(int argc, char **argv)
+{
+	struct command_lock_options options;
+	struct json_fault fault = {""};
+	struct lockfile *lockfile = NULL;
+	char path[PATH_MAX] = "";
+	enum result result;
+	int code;
+
+	if (!command_lock_parse(argc, argv, &options) || options.force)
+		return command_option_fault("lock verify");
+	result = lockfile_path(options.lockfile, path, sizeof(path), &fault);
+	if (result == RESULT_OK)
+		result = lockfile_load_unverified(path, &lockfile, &fault);
+	if (result != RESULT_OK)
+		return command_lock_unreadable(path, &fault, options.json);
+	code = command_lock_report(lockfile, path, options.json);
+	lockfile_free(&lockfile);
+	return code;
+}
+
+static int
+command_lock_seal(int argc, char **argv)
+{
+	struct command_lock_options options;
+	struct json_fault fault = {""};
+	char path[PATH_MAX] = "";
+	enum result result;
+
+	if (!command_lock_parse(argc, argv, &options) || options.json)
+		return command_option_fault("lock seal");
+	result = lockfile_path(options.lockfile, path, sizeof(path), &fault);
+	if (result == RESULT_OK)
+		result = lockfile_seal(path, options.force, &fault);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	printf("%s is sealed\n", path);
+	return COMMAND_DONE;
+}
+
+const struct command command_lock_rows[] = {
+    {"lock verify", "check the seals of agentnode.lock",
+	"Usage: agentnode lock verify [--lockfile FILE] [--json]\n\n"
+	"Compares the hash of every package and the digest over all. Exits 0\n"
+	"when all fit, else 1. Nothing is ever run from a file that does not\n"
+	"verify.\n\n"
+	"Options:\n"
+	"  --lockfile FILE   instead of ./agentnode.lock or\n"
+	"                    AGENTNODE_HOME/agentnode.lock\n"
+	"  --json            {\"ok\", \"lockfile\", \"structure\", "
+	"\"packages\", \"detail\"}\n\n"
+	"Example:\n"
+	"  agentnode lock verify\n",
+	command_lock_verify},
+    {"lock seal", "seal an agentnode.lock that you edited",
+	"Usage: agentnode lock seal [--force] [--lockfile FILE]\n\n"
+	"Computes the hashes anew. Packages without a seal get one; changed\n"
+	"ones need --force. A seal shows later changes; it is no signature.\n\n"
+	"Options:\n"
+	"  --force           also seal packages whose hash does not fit\n"
+	"  --lockfile FILE   instead of ./agentnode.lock or\n"
+	"                    AGENTNODE_HOME/agentnode.lock\n\n"
+	"Example:\n"
+	"  agentnode lock seal\n",
+	command_lock_seal},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,466 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Client of agentnode-ledger: one child, records by id, an answer for each.
+ * Called by the sandbox's story and by commands that change something. It
+ * must never report a record as written before the ledger said `synced`.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/child.h"
+#include "supervisor/ledger/audit_head.h"
+#include "supervisor/ledger/ledger_confine.h"
+#include "supervisor/policy/audit.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/policy/log_files.h"
+#include "supervisor/policy/state_dir.h"
+
+#define AUDIT_PENDING_MAX 256U
+#define AUDIT_DETAIL_MAX 256U
+/* Longer than the ledger waits for its lock. */
+#define AUDIT_ANSWER_TIMEOUT_MS 15000U
+
+enum audit_state {
+	AUDIT_STARTING,
+	AUDIT_RUNNING,
+	AUDIT_ENDED
+};
+
+struct audit_pending {
+	uint64_t id; /* 0: free */
+	audit_done *done;
+	void *context;
+};
+
+struct audit {
+	struct event_base *base;
+	struct child *child;
+	struct event *deadline; /* running while something is pending */
+	enum audit_state state;
+	audit_done *ready, *ended;
+	void *ready_context, *ended_context;
+	struct audit_pending pending[AUDIT_PENDING_MAX];
+	size_t pending_count;
+	uint64_t last_id;
+	enum result why; /* of an end before ready */
+	char detail[AUDIT_DETAIL_MAX];
+	unsigned busy; /* inside callbacks: memory must stay */
+	bool is_freed;
+};
+
+static void
+audit_enter(struct audit *audit, enum audit_state state)
+{
+	audit->state = state;
+}
+
+static void
+audit_destroy(struct audit *audit)
+{
+	child_free(&audit->child);
+	if (audit->deadline != NULL)
+		event_free(audit->deadline);
+	free(audit);
+}
+
+/* Callbacks may free the audit: between these two it stays. */
+static void
+audit_hold(struct audit *audit)
+{
+	audit->busy++;
+}
+
+static void
+audit_release(struct audit *audit)
+{
+	audit->busy--;
+	if (audit->busy == 0 && audit->is_freed)
+		audit_destroy(audit);
+}
+
+static void
+audit_arm(struct audit *audit)
+{
+	struct timeval limit = event_loop_timeval(AUDIT_ANSWER_TIMEOUT_MS);
+
+	if (audit->pending_count == 0)
+		(void)event_del(audit->deadline);
+	else
+		(void)event_add(audit->deadline, &limit);
+}
+
+static void
+audit_finish(struct audit *audit, struct audit_pending *pending,
+    enum result result, const char *detail)
+{
+	struct audit_pending copy = *pending;
+
+	pending->id = 0;
+	audit->pending_count--;
+	if (copy.done != NULL && !audit->is_freed)
+		copy.done(result, detail, copy.context);
+}
+
+static struct audit_pending *
+audit_find(struct audit *audit, uint64_t id)
+{
+	size_t i;
+
+	for (i = 0; i < AUDIT_PENDING_MAX; i++)
+		if (audit->pending[i].id == id)
+			return &audit->pending[i];
+	return NULL;
+}
+
+/* Tell about the start once. */
+static void
+audit_tell_ready(struct audit *audit, enum result result, const char *detail)
+{
+	audit_done *ready = audit->ready;
+
+	audit->ready = NULL;
+	if (ready != NULL && !audit->is_freed)
+		ready(result, detail, audit->ready_context);
+}
+
+static void
+audit_end(struct audit *audit, const char *detail)
+{
+	enum result why = audit->why != RESULT_OK ? audit->why : RESULT_CLOSED;
+	size_t i;
+
+	if (audit->state == AUDIT_ENDED)
+		return;
+	audit_enter(audit, AUDIT_ENDED);
+	(void)event_del(audit->deadline);
+	for (i = 0; i < AUDIT_PENDING_MAX; i++)
+		if (audit->pending[i].id != 0)
+			audit_finish(
+			    audit, &audit->pending[i], RESULT_CLOSED, detail);
+	if (audit->ready != NULL)
+		audit_tell_ready(audit, why, detail);
+	else if (audit->ended != NULL && !audit->is_freed)
+		audit->ended(why, detail, audit->ended_context);
+}
+
+static void
+audit_on_ready(struct child *child, void *context)
+{
+	struct audit *audit = context;
+
+	(void)child;
+	audit_hold(audit);
+	audit_enter(audit, AUDIT_RUNNING);
+	audit_tell_ready(audit, RESULT_OK, "");
+	audit_release(audit);
+}
+
+static enum result
+audit_result_of(const char *code)
+{
+	if (strcmp(code, "audit_broken") == 0)
+		return RESULT_MISMATCH;
+	if (strcmp(code, "audit_locked") == 0 ||
+	    strcmp(code, "audit_busy") == 0)
+		return RESULT_TIMEOUT;
+	if (strcmp(code, "audit_record") == 0)
+		return RESULT_BAD;
+	return RESULT_SYSTEM;
+}
+
+/* failed with id 0: the ledger cannot start, and ends. */
+static void
+audit_on_failed(struct audit *audit, const struct ipc_message *message)
+{
+	const char *code =
+	    json_string_value(json_object_get(message->body, "code"));
+	const char *detail =
+	    json_string_value(json_object_get(message->body, "detail"));
+	struct audit_pending *pending;
+
+	if (message->id == 0) {
+		audit->why = audit_result_of(code);
+		snprintf(audit->detail, sizeof(audit->detail), "%s", detail);
+		return;
+	}
+	pending = audit_find(audit, message->id);
+	if (pending != NULL)
+		audit_finish(audit, pending, audit_result_of(code), detail);
+}
+
+static void
+audit_on_message(
+    struct child *child, struct ipc_message *message, void *context)
+{
+	struct audit *audit = context;
+	struct audit_pending *pending;
+
+	(void)child;
+	audit_hold(audit);
+	if (message->type == IPC_FAILED)
+		audit_on_failed(audit, message);
+	else if (message->type == IPC_SYNCED && message->id != 0) {
+		pending = audit_find(audit, message->id);
+		if (pending != NULL)
+			audit_finish(audit, pending, RESULT_OK, "");
+	}
+	audit_arm(audit);
+	audit_release(audit);
+}
+
+static void
+audit_on_child_end(struct child *child, int exit_code, int number,
+    const char *detail, void *context)
+{
+	struct audit *audit = context;
+
+	(void)child;
+	(void)exit_code;
+	(void)number;
+	audit_hold(audit);
+	audit_end(audit, audit->detail[0] != '\0' ? audit->detail : detail);
+	audit_release(audit);
+}
+
+/* A ledger that does not answer is as good as none. */
+static void
+audit_on_deadline(evutil_socket_t fd, short what, void *context)
+{
+	struct audit *audit = context;
+
+	(void)fd;
+	(void)what;
+	audit_hold(audit);
+	child_free(&audit->child);
+	audit_end(audit, "agentnode-ledger did not answer in time");
+	audit_release(audit);
+}
+
+/* Where agentnode runs as root the folder belongs to the ledger's uid. */
+static enum result
+audit_own_dir(int fd, const char *path, struct json_fault *fault)
+{
+	uid_t us = geteuid(), owner = us == 0 ? LEDGER_CONFINE_UID : us;
+	struct stat status;
+
+	if (fstat(fd, &status) != 0)
+		return RESULT_SYSTEM;
+	if (status.st_uid == us && us != owner &&
+	    (fchown(fd, owner, (gid_t)owner) != 0 || fstat(fd, &status) != 0)) {
+		json_field_fault(fault,
+		    "%s/" AUDIT_HEAD_DIR ": cannot be given to uid %u: %s",
+		    state_dir_shown(path), (unsigned)owner, strerror(errno));
+		return RESULT_SYSTEM;
+	}
+	if (status.st_uid == owner && (status.st_mode & 077) == 0)
+		return RESULT_OK;
+	json_field_fault(fault,
+	    "%s/" AUDIT_HEAD_DIR ": must belong to uid %u with mode 0700",
+	    state_dir_shown(path), (unsigned)owner);
+	return RESULT_BAD;
+}
+
+static enum result
+audit_open_dir(const char *home, int *fd_r, struct json_fault *fault)
+{
+	struct state_dir dir;
+	enum result result;
+
+	*fd_r = -1;
+	result = state_dir_open(home, STATE_DIR_OURS, &dir, fault);
+	if (result == RESULT_NOT_FOUND)
+		json_field_fault(
+		    fault, "%s does not exist", state_dir_shown(home));
+	if (result != RESULT_OK)
+		return result;
+	if (mkdirat(dir.fd, AUDIT_HEAD_DIR, 0700) == 0 || errno == EEXIST)
+		*fd_r = openat(dir.fd, AUDIT_HEAD_DIR,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	state_dir_close(&dir);
+	if (*fd_r < 0) {
+		json_field_fault(fault,
+		    "%s/" AUDIT_HEAD_DIR ": cannot be opened: %s",
+		    state_dir_shown(home), strerror(errno));
+		return RESULT_SYSTEM;
+	}
+	result = audit_own_dir(*fd_r, home, fault);
+	if (result != RESULT_OK)
+		fd_close(fd_r);
+	return result;
+}
+
+static bool
+audit_overrides_landlock(const struct config *config)
+{
+	const json_t *list = config_json(config, "sandbox.overrides"), *item;
+	size_t i;
+
+	json_array_foreach(
+	    list, i, item) if (strcmp(json_string_value(item), "no_landlock") ==
+			       0) return true;
+	return false;
+}
+
+static json_t *
+audit_config_body(struct json_fault *fault)
+{
+	struct config *config;
+	json_t *body;
+
+	if (config_load(&config, fault) != RESULT_OK)
+		return NULL;
+	body = json_pack("{s:{s:s, s:b}}", "options", "log_level",
+	    config_text(config, "log.level"), "no_landlock",
+	    audit_overrides_landlock(config));
+	config_free(&config);
+	return body;
+}
+
+static enum result
+audit_start_child(
+    struct audit *audit, const char *home, struct json_fault *fault)
+{
+	static const struct child_handlers handlers = {
+	    audit_on_ready, audit_on_message, audit_on_child_end};
+	struct child_spec spec = {.role = IPC_LEDGER, .config_fd_count = 2};
+	json_t *body = audit_config_body(fault);
+	int fds[2] = {-1, -1};
+	enum result result;
+
+	result = body == NULL
+		     ? RESULT_BAD
+		     : log_files_open(home, "agentnode-ledger", &fds[0], fault);
+	if (result == RESULT_OK)
+		result = audit_open_dir(home, &fds[1], fault);
+	spec.config = body;
+	spec.config_fds = fds;
+	if (result == RESULT_OK)
+		result = child_start(
+		    audit->base, &spec, &handlers, audit, &audit->child);
+	fd_close(&fds[0]);
+	fd_close(&fds[1]);
+	json_decref(body);
+	return result;
+}
+
+enum result
+audit_start(struct event_base *base, const char *home, audit_done *ready,
+    void *context, struct audit **audit_r)
+{
+	struct json_fault fault = {""};
+	struct audit *audit;
+	enum result result;
+
+	*audit_r = NULL;
+	audit = calloc(1, sizeof(*audit));
+	if (audit == NULL)
+		return RESULT_NO_MEMORY;
+	audit->base = base;
+	audit->ready = ready;
+	audit->ready_context = context;
+	audit_enter(audit, AUDIT_STARTING);
+	audit->deadline = event_new(base, -1, 0, audit_on_deadline, audit);
+	result = audit->deadline == NULL
+		     ? RESULT_NO_MEMORY
+		     : audit_start_child(audit, home, &fault);
+	if (result != RESULT_OK) {
+		log_event(LOG_ERROR_LEVEL, "audit_start",
+		    LOG_TEXT("detail", fault.text[0] != '\0'
+					   ? fault.text
+					   : result_text(result)));
+		audit_destroy(audit);
+		return result;
+	}
+	*audit_r = audit;
+	return RESULT_OK;
+}
+
+void
+audit_on_end(struct audit *audit, audit_done *ended, void *context)
+{
+	audit->ended = ended;
+	audit->ended_context = context;
+}
+
+enum result
+audit_submit(struct audit *audit, const char *event, const json_t *fields,
+    audit_done *done, void *context)
+{
+	struct audit_pending *pending = audit_find(audit, 0);
+	struct ipc_message message;
+	enum result result;
+
+	if (audit->state != AUDIT_RUNNING)
+		return RESULT_REFUSED;
+	if (pending == NULL)
+		return RESULT_TOO_LONG;
+	ipc_message_init(&message, IPC_AUDIT, ++audit->last_id);
+	message.body =
+	    json_pack("{s:s, s:O}", "event", event, "fields", fields);
+	result = message.body == NULL ? RESULT_NO_MEMORY
+				      : child_send(audit->child, &message);
+	ipc_message_clear(&message);
+	if (result != RESULT_OK)
+		return result;
+	*pending = (struct audit_pending){audit->last_id, done, context};
+	audit->pending_count++;
+	if (audit->pending_count == 1)
+		audit_arm(audit);
+	return RESULT_OK;
+}
+
+struct audit_waiting {
+	enum result result;
+	bool is_done;
+};
+
+static void
+audit_on_written(enum result result, const char *detail, void *context)
+{
+	struct audit_waiting *waiting = context;
+
+	if (result != RESULT_OK)
+		log_event(
+		    LOG_ERROR_LEVEL, "audit_write", LOG_TEXT("detail", detail));
+	waiting->result = result;
+	waiting->is_done = true;
+}
+
+enum result
+audit_write(struct audit *audit, const char *event, const json_t *fields)
+{
+	struct audit_waiting waiting = {RESULT_OK, false};
+	enum result result;
+
+	while (audit->state == AUDIT_STARTING)
+		if (event_base_loop(audit->base, EVLOOP_ONCE) < 0)
+			return RESULT_INTERNAL;
+	result = audit_submit(audit, event, fields, audit_on_written, &waiting);
+	if (result != RESULT_OK)
+		return audit->why != RESULT_OK ? audit->why : result;
+	while (!waiting.is_done)
+		if (event_base_loop(audit->base, EVLOOP_ONCE) < 0)
+			return RESULT_INTERNAL;
+	return waiting.result;
+}
+
+void
+audit_free(struct audit **audit)
+{
+	struct audit *gone = *audit;
+
+	if (gone == NULL)
+		return;
+	*audit = NULL;
+	gone->is_freed = true;
+	if (gone->busy == 0)
+		audit_destroy(gone);
+}
