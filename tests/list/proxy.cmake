@@ -7,5 +7,3 @@ target_compile_definitions(drive_proxy PRIVATE
     AGENTNODE_BUILD_DIR="${CMAKE_BINARY_DIR}")
 target_link_libraries(drive_proxy PRIVATE common_io)
 add_dependencies(drive_proxy agentnode-egress-proxy)
-set_target_properties(drive_proxy PROPERTIES
-    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests/bench)
