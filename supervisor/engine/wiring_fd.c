@@ -65,7 +65,7 @@ wiring_fd_step(uint32_t step)
 	    "at making a listener", "at trying the walls",
 	    "at writing its report", "at reading go",
 	    "at starting the workload", "at moving a tree",
-	    "at starting the relay"};
+	    "at starting the relay", "at a record it did not expect"};
 
 	return step < sizeof(texts) / sizeof(texts[0]) ? texts[step] : texts[0];
 }

@@ -1,0 +1,223 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Two small loops: kill until empty, remove until unknown. Called by the
+ * sandbox's story; must never call something dead or removed that it has
+ * not looked at.
+ */
+#include "supervisor/engine/container_end.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/event_loop.h"
+#include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/run_argv.h"
+
+#define CONTAINER_END_TICK_MS 2U
+#define CONTAINER_END_LIMIT_MS 5000U
+#define CONTAINER_END_AGAIN_MS 100U
+#define CONTAINER_END_CALL_MS 20000U
+
+enum container_end_state {
+	CONTAINER_END_IDLE,
+	CONTAINER_END_KILL,   /* rounds of SIGKILL */
+	CONTAINER_END_LOOK,   /* is its storage gone? */
+	CONTAINER_END_REMOVE, /* `rm --force` runs */
+	CONTAINER_END_ASK,    /* `container exists` runs */
+};
+
+struct container_end {
+	struct event_base *base;
+	const struct engine_host *host;
+	char name[RUN_ARGV_NAME_MAX];
+	enum container_end_state state;
+	struct cgroup cgroup;
+	uint64_t limit; /* monotonic ms: when to give up */
+	struct event *tick;
+	struct engine_call *call;
+	struct container_end_handlers handlers;
+	void *context;
+};
+
+static void
+container_end_wait(struct container_end *end, unsigned ms)
+{
+	struct timeval time = event_loop_timeval(ms);
+
+	(void)event_add(end->tick, &time);
+}
+
+static bool
+container_end_is_late(const struct container_end *end)
+{
+	return event_loop_now_ms() >= end->limit;
+}
+
+static void
+container_end_kill_round(struct container_end *end)
+{
+	bool dead = cgroup_kill(&end->cgroup) == 0;
+
+	if (!dead && !container_end_is_late(end)) {
+		container_end_wait(end, CONTAINER_END_TICK_MS);
+		return;
+	}
+	end->state = CONTAINER_END_IDLE;
+	end->handlers.on_dead(dead, end->context);
+}
+
+static void
+container_end_finish(
+    struct container_end *end, bool removed, const char *detail)
+{
+	end->state = CONTAINER_END_IDLE;
+	end->handlers.on_removed(removed, detail, end->context);
+}
+
+static void
+container_end_on_call(const struct engine_call_end *answer, void *context)
+{
+	struct container_end *end = context;
+	int code = answer->exit_code;
+
+	if (end->state == CONTAINER_END_REMOVE) {
+		end->state = CONTAINER_END_ASK;
+		container_end_wait(end, 0);
+	} else if (code == 1) {
+		container_end_finish(end, true, "");
+	} else if (container_end_is_late(end)) {
+		container_end_finish(end, false,
+		    "the engine still knows the container: run `agentnode "
+		    "sandbox gc`");
+	} else {
+		end->state = CONTAINER_END_REMOVE;
+		container_end_wait(end, CONTAINER_END_AGAIN_MS);
+	}
+}
+
+static void
+container_end_call(struct container_end *end, enum container_end_state state)
+{
+	const char *podman = end->host->memory.podman;
+	const char *remove[] = {podman, "rm", "--force", "--ignore", "--time=0",
+	    "--", end->name, NULL};
+	const char *ask[] = {
+	    podman, "container", "exists", "--", end->name, NULL};
+	struct engine_call_spec spec = {.files = &end->host->files,
+	    .argv = state == CONTAINER_END_REMOVE ? remove : ask,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .output_max = 65536,
+	    .timeout_ms = CONTAINER_END_CALL_MS};
+
+	engine_call_free(&end->call);
+	if (engine_call_start(end->base, &spec, container_end_on_call, end,
+		&end->call) != RESULT_OK)
+		container_end_finish(end, false, "the engine cannot be called");
+}
+
+/* Gone from the storage? By name the engine finds its record through an
+ * index; the record's own directory goes last. */
+static bool
+container_end_is_stored(const struct container_end *end)
+{
+	const struct engine_memory *memory = &end->host->memory;
+	char path[ENGINE_MEMORY_PATH_MAX + 160];
+	struct stat info;
+
+	(void)snprintf(path, sizeof(path), "%s/%s-containers/%s",
+	    memory->graph_root, memory->graph_driver, end->cgroup.id);
+	return lstat(path, &info) == 0 || errno != ENOENT;
+}
+
+static void
+container_end_on_tick(evutil_socket_t fd, short what, void *context)
+{
+	struct container_end *end = context;
+
+	(void)fd;
+	(void)what;
+	switch (end->state) {
+	case CONTAINER_END_KILL:
+		container_end_kill_round(end);
+		break;
+	case CONTAINER_END_LOOK:
+		if (end->cgroup.id[0] != '\0' && !container_end_is_stored(end))
+			container_end_finish(end, true, "");
+		else {
+			end->state = CONTAINER_END_REMOVE;
+			container_end_call(end, end->state);
+		}
+		break;
+	case CONTAINER_END_REMOVE:
+	case CONTAINER_END_ASK:
+		container_end_call(end, end->state);
+		break;
+	case CONTAINER_END_IDLE:
+		break;
+	}
+}
+
+enum result
+container_end_new(struct event_base *base, const struct engine_host *host,
+    const char *name, const struct container_end_handlers *handlers,
+    void *context, struct container_end **end_r)
+{
+	struct container_end *end = calloc(1, sizeof(*end));
+
+	*end_r = NULL;
+	if (end == NULL)
+		return RESULT_NO_MEMORY;
+	end->base = base;
+	end->host = host;
+	end->handlers = *handlers;
+	end->context = context;
+	(void)snprintf(end->name, sizeof(end->name), "%s", name);
+	end->tick = event_new(base, -1, 0, container_end_on_tick, end);
+	if (end->tick == NULL) {
+		free(end);
+		return RESULT_NO_MEMORY;
+	}
+	*end_r = end;
+	return RESULT_OK;
+}
+
+enum result
+container_end_kill(struct container_end *end, const struct cgroup *cgroup)
+{
+	if (end->state != CONTAINER_END_IDLE)
+		return RESULT_INTERNAL;
+	end->state = CONTAINER_END_KILL;
+	end->cgroup = *cgroup;
+	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
+	(void)cgroup_kill(&end->cgroup); /* the first round at once */
+	container_end_wait(end, 0);
+	return RESULT_OK;
+}
+
+enum result
+container_end_remove(struct container_end *end, bool client_removed)
+{
+	if (end->state != CONTAINER_END_IDLE)
+		return RESULT_INTERNAL;
+	end->state = client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE;
+	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
+	container_end_wait(end, 0);
+	return RESULT_OK;
+}
+
+void
+container_end_free(struct container_end **end)
+{
+	struct container_end *gone = *end;
+
+	if (gone == NULL)
+		return;
+	*end = NULL;
+	engine_call_free(&gone->call);
+	event_free(gone->tick);
+	free(gone);
+}

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The end of a container: everything in its control group is killed, round
+ * after round until nothing is left; then the engine's own record is
+ * removed, and that it is gone is verified. Used by the sandbox's story.
+ */
+#ifndef SUPERVISOR_ENGINE_CONTAINER_END_H
+#define SUPERVISOR_ENGINE_CONTAINER_END_H
+
+#include <event2/event.h>
+#include <stdbool.h>
+
+#include "common/result.h"
+#include "supervisor/engine/cgroup.h"
+#include "supervisor/engine/engine_host.h"
+
+struct container_end; /* opaque */
+
+struct container_end_handlers {
+	/* Nothing of it lives (true), or something does after 5 s. */
+	void (*on_dead)(bool dead, void *context);
+	/* The engine no longer knows it (true), or still does after 5 s. */
+	void (*on_removed)(bool removed, const char *detail, void *context);
+};
+
+/* host is borrowed and must outlive it; name is copied. */
+enum result container_end_new(struct event_base *base,
+    const struct engine_host *host, const char *name,
+    const struct container_end_handlers *handlers, void *context,
+    struct container_end **end_r);
+
+/* Kill now and every 2 ms until empty. cgroup is copied; on_dead comes from
+ * the loop, never before this returns. */
+enum result container_end_kill(
+    struct container_end *end, const struct cgroup *cgroup);
+
+/* Remove and verify. client_removed: the engine's client ran with --rm and
+ * ended by itself without a complaint, so that a look at the storage is
+ * enough; else the engine is asked. */
+enum result container_end_remove(
+    struct container_end *end, bool client_removed);
+
+/* Accepts NULL, clears. */
+void container_end_free(struct container_end **end);
+
+#endif

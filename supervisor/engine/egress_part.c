@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Start egress-proxy and talk to it. Called by the sandbox's story; must
+ * never pass on a listener the wiring has not checked.
+ */
+#include "supervisor/engine/egress_part.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/child.h"
+
+#define EGRESS_PART_LISTENERS (EGRESS_PLAN_DIRECT_MAX + 1)
+
+struct egress_part {
+	struct child *child;
+	char id[32];
+	const struct egress_plan *plan;
+	bool ready;
+	int waiting[EGRESS_PART_LISTENERS]; /* -1: none or sent */
+	struct egress_part_handlers handlers;
+	void *context;
+};
+
+static enum result
+egress_part_send(
+    struct egress_part *part, enum ipc_type type, json_t *body, int fd)
+{
+	struct ipc_message message;
+	enum result result;
+
+	ipc_message_init(&message, type, 0);
+	message.body = body;
+	if (fd >= 0) {
+		message.fds[0] = fd;
+		message.fd_count = 1;
+	}
+	result =
+	    body == NULL ? RESULT_NO_MEMORY : child_send(part->child, &message);
+	ipc_message_clear(&message);
+	return result;
+}
+
+static enum result
+egress_part_send_listener(struct egress_part *part, uint32_t index, int fd)
+{
+	const struct egress_plan_direct *direct;
+
+	if (index == 0)
+		return egress_part_send(part, IPC_LISTEN,
+		    json_pack(
+			"{s:s, s:s}", "sandbox", part->id, "kind", "connect"),
+		    fd);
+	direct = &part->plan->direct[index - 1];
+	return egress_part_send(part, IPC_LISTEN,
+	    json_pack("{s:s, s:s, s:s, s:i}", "sandbox", part->id, "kind",
+		"direct", "name", direct->name, "port", (int)direct->port),
+	    fd);
+}
+
+static void
+egress_part_on_ready(struct child *child, void *context)
+{
+	struct egress_part *part = context;
+	enum result result;
+
+	(void)child;
+	part->ready = true;
+	result = egress_part_send(part, IPC_SANDBOX_OPEN,
+	    json_pack("{s:s, s:O}", "sandbox", part->id, "policy",
+		part->plan->policy),
+	    -1);
+	for (uint32_t i = 0; i < EGRESS_PART_LISTENERS; i++) {
+		if (part->waiting[i] >= 0 && result == RESULT_OK)
+			result = egress_part_send_listener(
+			    part, i, part->waiting[i]);
+		else
+			fd_close(&part->waiting[i]);
+		part->waiting[i] = -1;
+	}
+	if (result == RESULT_OK)
+		part->handlers.on_ready(part->context);
+	else
+		part->handlers.on_end(
+		    "egress-proxy cannot be told its policy", part->context);
+}
+
+static void
+egress_part_on_message(
+    struct child *child, struct ipc_message *message, void *context)
+{
+	struct egress_part *part = context;
+	const char *code =
+	    json_string_value(json_object_get(message->body, "code"));
+	const char *detail =
+	    json_string_value(json_object_get(message->body, "detail"));
+	char text[256];
+
+	(void)child;
+	if (message->type != IPC_FAILED)
+		return; /* decisions are in the proxy's own log */
+	(void)snprintf(text, sizeof(text), "egress-proxy refused: %s (%s)",
+	    detail != NULL ? detail : "", code != NULL ? code : "");
+	part->handlers.on_end(text, part->context);
+}
+
+static void
+egress_part_on_end(struct child *child, int exit_code, int number,
+    const char *detail, void *context)
+{
+	struct egress_part *part = context;
+
+	(void)child;
+	(void)exit_code;
+	(void)number;
+	part->handlers.on_end(detail, part->context);
+}
+
+static enum result
+egress_part_spawn(struct egress_part *part, struct event_base *base, int log_fd)
+{
+	static const struct child_handlers handlers = {
+	    egress_part_on_ready, egress_part_on_message, egress_part_on_end};
+	struct child_spec spec = {
+	    .role = IPC_PROXY, .config_fds = &log_fd, .config_fd_count = 1};
+	enum result result;
+
+	spec.config = json_pack(
+	    "{s:s, s:O}", "sandbox", part->id, "options", part->plan->options);
+	if (spec.config == NULL)
+		return RESULT_NO_MEMORY;
+	result = child_start(base, &spec, &handlers, part, &part->child);
+	json_decref(spec.config);
+	return result;
+}
+
+enum result
+egress_part_start(struct event_base *base, const char *id,
+    const struct egress_plan *plan, int log_fd,
+    const struct egress_part_handlers *handlers, void *context,
+    struct egress_part **part_r)
+{
+	struct egress_part *part = calloc(1, sizeof(*part));
+	enum result result;
+
+	*part_r = NULL;
+	if (part == NULL)
+		return RESULT_NO_MEMORY;
+	(void)snprintf(part->id, sizeof(part->id), "%s", id);
+	part->plan = plan;
+	part->handlers = *handlers;
+	part->context = context;
+	for (size_t i = 0; i < EGRESS_PART_LISTENERS; i++)
+		part->waiting[i] = -1;
+	result = egress_part_spawn(part, base, log_fd);
+	if (result != RESULT_OK) {
+		egress_part_free(&part);
+		return result;
+	}
+	*part_r = part;
+	return RESULT_OK;
+}
+
+enum result
+egress_part_listen(struct egress_part *part, uint32_t index, int fd)
+{
+	if (index > part->plan->direct_count) {
+		fd_close(&fd);
+		return RESULT_INTERNAL;
+	}
+	if (part->ready)
+		return egress_part_send_listener(part, index, fd);
+	part->waiting[index] = fd;
+	return RESULT_OK;
+}
+
+void
+egress_part_close(struct egress_part *part)
+{
+	if (part != NULL && part->ready)
+		(void)egress_part_send(part, IPC_SANDBOX_CLOSE,
+		    json_pack("{s:s}", "sandbox", part->id), -1);
+}
+
+void
+egress_part_free(struct egress_part **part)
+{
+	struct egress_part *gone = *part;
+
+	if (gone == NULL)
+		return;
+	*part = NULL;
+	child_free(&gone->child);
+	for (size_t i = 0; i < EGRESS_PART_LISTENERS; i++)
+		fd_close(&gone->waiting[i]);
+	free(gone);
+}

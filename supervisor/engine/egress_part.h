@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * egress-proxy as a part of one sandbox: started with the engine, told the
+ * policy as soon as it is ready, given each listener when it comes. Used by
+ * the sandbox's story, which ends everything when this ends.
+ */
+#ifndef SUPERVISOR_ENGINE_EGRESS_PART_H
+#define SUPERVISOR_ENGINE_EGRESS_PART_H
+
+#include <event2/event.h>
+
+#include "common/result.h"
+#include "supervisor/engine/egress_plan.h"
+
+struct egress_part; /* opaque */
+
+struct egress_part_handlers {
+	void (*on_ready)(void *context); /* confined, policy sent */
+	void (*on_end)(const char *detail, void *context); /* dead */
+};
+
+/* plan is borrowed and must outlive the part; log_fd is borrowed. */
+enum result egress_part_start(struct event_base *base, const char *id,
+    const struct egress_plan *plan, int log_fd,
+    const struct egress_part_handlers *handlers, void *context,
+    struct egress_part **part_r);
+
+/* index 0 is the proxy port, the others are plan->direct[index - 1]. fd is
+ * taken; kept until the proxy is ready. */
+enum result egress_part_listen(
+    struct egress_part *part, uint32_t index, int fd);
+
+/* Close its tunnels (the process stays). */
+void egress_part_close(struct egress_part *part);
+/* Kill and reap. Accepts NULL, clears. */
+void egress_part_free(struct egress_part **part);
+
+#endif

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Do the sealed volumes hold what the lockfile names? agentnode-unpack
+ * hashes each tree while the engine starts; `go` waits for the answer.
+ * Used by the sandbox's story.
+ */
+#ifndef SUPERVISOR_ENGINE_VOLUME_CHECK_H
+#define SUPERVISOR_ENGINE_VOLUME_CHECK_H
+
+#include <event2/event.h>
+#include <stddef.h>
+
+#include "common/result.h"
+
+#define VOLUME_CHECK_MAX 4U
+#define VOLUME_CHECK_HASH_MAX 72U /* "sha256:" 64 hex NUL */
+
+struct volume_check; /* opaque */
+
+struct volume_check_one {
+	int dir_fd; /* owned by the check once started */
+	char volume[128];
+	char hash[VOLUME_CHECK_HASH_MAX]; /* what it must be */
+};
+
+/* Once: RESULT_OK, RESULT_MISMATCH (integrity), or what else went wrong;
+ * detail is a sentence. */
+typedef void volume_check_done(
+    enum result result, const char *detail, void *context);
+
+/* Takes the directory descriptors, also on failure (but for a count of 0
+ * or above the maximum). */
+enum result volume_check_start(struct event_base *base,
+    const struct volume_check_one *volumes, size_t count, int log_fd,
+    volume_check_done *done, void *context, struct volume_check **check_r);
+/* Accepts NULL, clears. */
+void volume_check_free(struct volume_check **check);
+
+#endif

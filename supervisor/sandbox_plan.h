@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Everything about one sandbox that is decided before anything of it runs:
+ * the engine, its id and uid, the engine's command line, init's setup, what
+ * `go` will carry, the volumes to hash, the egress policy. Made once from
+ * the spec and the configuration; the story only reads it.
+ */
+#ifndef SUPERVISOR_SANDBOX_PLAN_H
+#define SUPERVISOR_SANDBOX_PLAN_H
+
+#include "common/result.h"
+#include "supervisor/engine/cgroup.h"
+#include "supervisor/engine/egress_plan.h"
+#include "supervisor/engine/engine_host.h"
+#include "supervisor/engine/run_argv.h"
+#include "supervisor/engine/run_lock.h"
+#include "supervisor/engine/sandbox_uid.h"
+#include "supervisor/engine/volume_check.h"
+#include "supervisor/init/init_protocol.h"
+#include "supervisor/sandbox.h"
+
+#define SANDBOX_PLAN_TEXT_MAX 256U
+
+struct sandbox_plan_tree {
+	char path[INIT_PATH_MAX];
+	int fd; /* owned */
+	bool is_export;
+	uint64_t max_bytes, max_files;
+};
+
+struct sandbox_plan {
+	char kind[32], package[128], version[64];
+	char image[512];
+	struct engine_host host;
+	bool host_open;
+	struct run_lock lock;
+	struct sandbox_uid uid;
+	struct cgroup_limits limits;
+	unsigned wall_s;
+	bool no_landlock, no_limits; /* named overrides that are in force */
+	bool has_egress;
+	struct egress_plan egress;
+	struct init_setup setup;
+	struct run_argv_input input; /* texts point into spec: start only */
+	struct run_argv *argv;       /* owned */
+	int go_fd;                   /* owned */
+	int streams[3];              /* owned duplicates */
+	struct volume_check_one volumes[SANDBOX_MOUNTS_MAX];
+	size_t volume_count;
+	struct sandbox_plan_tree trees[SANDBOX_TREES_MAX];
+	size_t tree_count;
+	char seccomp[ENGINE_FILES_PATH_MAX];
+};
+
+/* Why there is no plan: code from the documented list. */
+struct sandbox_plan_fault {
+	char code[SANDBOX_CODE_MAX];
+	char detail[512];
+};
+
+/* On failure the plan is cleared (but for kind, package and version, which
+ * the record of the refusal needs). */
+enum result sandbox_plan_make(const struct config *config,
+    const struct sandbox_spec *spec, struct sandbox_plan *plan_r,
+    struct sandbox_plan_fault *fault_r);
+/* Closes and frees; a run lock that is still held is left as a leftover. */
+void sandbox_plan_clear(struct sandbox_plan *plan);
+
+/* The fields of the launch record, and of a refusal. Caller decrefs. */
+json_t *sandbox_plan_record(const struct sandbox_plan *plan);
+
+#endif

@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The states of a sandbox and what it is made of. Private to sandbox.c
+ * (the story) and sandbox_steps.c (what each state does); nobody else
+ * includes it.
+ */
+#ifndef SUPERVISOR_SANDBOX_STATE_H
+#define SUPERVISOR_SANDBOX_STATE_H
+
+#include "supervisor/engine/container_end.h"
+#include "supervisor/engine/egress_part.h"
+#include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/process_watch.h"
+#include "supervisor/engine/wiring_fd.h"
+#include "supervisor/policy/audit.h"
+#include "supervisor/sandbox.h"
+#include "supervisor/sandbox_plan.h"
+
+enum sandbox_state {
+	SANDBOX_NEW,       /* nothing was done */
+	SANDBOX_AUDIT,     /* the launch record is on its way to disk */
+	SANDBOX_HELLO,     /* parts and engine started; init not heard yet */
+	SANDBOX_LISTENERS, /* init heard; listeners and report are coming */
+	SANDBOX_CHECKS,    /* report fits; proxy and volume hashes awaited */
+	SANDBOX_IMPORT,    /* trees go in, one after the other */
+	SANDBOX_RUNNING,   /* the workload lives */
+	SANDBOX_EXPORT,    /* it ended; trees come out */
+	SANDBOX_BYE,       /* init was told to exit */
+	SANDBOX_KILL,      /* everything in the control group is killed */
+	SANDBOX_CLIENT,    /* all dead; the engine's client cleans up */
+	SANDBOX_REMOVE,    /* the engine's record is removed, verified */
+	SANDBOX_RECORD,    /* the removal record is on its way to disk */
+	SANDBOX_END        /* on_end is due, or was called */
+};
+
+struct sandbox {
+	struct event_base *base;
+	struct audit *audit;
+	struct sandbox_handlers handlers;
+	void *context;
+
+	enum sandbox_state state; /* assigned in sandbox_enter alone */
+	struct sandbox_plan plan;
+	struct sandbox_outcome outcome;
+
+	struct wiring_fd *wiring;
+	struct engine_call *client;
+	bool client_ended, client_clean; /* by itself, without complaint */
+	struct process_watch *monitor, *init;
+	struct cgroup cgroup;
+	struct egress_part *egress;
+	struct volume_check *volumes;
+	struct container_end *end;
+
+	bool egress_ready, volumes_good, reported;
+	bool stopping;    /* INIT_KILL was sent */
+	size_t next_tree; /* of plan.trees */
+	struct event *deadline, *wall, *later;
+};
+
+/* Change the state: log it, arm its deadline, do what it does first. */
+void sandbox_enter(
+    struct sandbox *sandbox, enum sandbox_state state, const char *why);
+/* The only way to a bad end: the first code stays. */
+void sandbox_close(
+    struct sandbox *sandbox, const char *code, const char *detail);
+
+/* What a state does when it is entered (sandbox_steps.c). */
+void sandbox_steps_audit(struct sandbox *sandbox);
+void sandbox_steps_start(struct sandbox *sandbox);
+void sandbox_steps_checks(struct sandbox *sandbox);
+void sandbox_steps_tree(struct sandbox *sandbox);
+void sandbox_steps_go(struct sandbox *sandbox);
+void sandbox_steps_bye(struct sandbox *sandbox);
+void sandbox_steps_kill(struct sandbox *sandbox);
+void sandbox_steps_record(struct sandbox *sandbox);
+
+#endif

@@ -1,0 +1,574 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What each state of a sandbox does, and what it makes of the events of
+ * its parts. Called by sandbox.c (sandbox_enter) and from the loop; must
+ * never assign the state, and ends badly only through sandbox_close.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/pidfd.h>
+#include <unistd.h>
+
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/policy/log_files.h"
+#include "supervisor/sandbox_state.h"
+#include "supervisor/sandbox_walls.h"
+
+/* ---- the launch record ---- */
+
+static void
+sandbox_steps_on_launch(enum result result, const char *detail, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (sandbox->state != SANDBOX_AUDIT)
+		return;
+	if (result != RESULT_OK)
+		sandbox_close(sandbox, "audit_failed", detail);
+	else
+		sandbox_enter(sandbox, SANDBOX_HELLO, "launch is recorded");
+}
+
+void
+sandbox_steps_audit(struct sandbox *sandbox)
+{
+	json_t *record = sandbox_plan_record(&sandbox->plan);
+	enum result result =
+	    record == NULL ? RESULT_NO_MEMORY
+			   : audit_submit(sandbox->audit, "launch", record,
+				 sandbox_steps_on_launch, sandbox);
+
+	json_decref(record);
+	if (result != RESULT_OK)
+		sandbox_close(sandbox, "audit_failed",
+		    "the launch cannot be recorded, so it does not happen");
+}
+
+/* ---- the parts: proxy, volume hashes ---- */
+
+/* Everything before go is there? */
+static void
+sandbox_steps_ready(struct sandbox *sandbox)
+{
+	if (sandbox->state == SANDBOX_CHECKS && sandbox->egress_ready &&
+	    sandbox->volumes_good)
+		sandbox_enter(sandbox, SANDBOX_IMPORT, "all checks are good");
+}
+
+static void
+sandbox_steps_on_egress_ready(void *context)
+{
+	struct sandbox *sandbox = context;
+
+	sandbox->egress_ready = true;
+	sandbox_steps_ready(sandbox);
+}
+
+static void
+sandbox_steps_on_egress_end(const char *detail, void *context)
+{
+	sandbox_close(context, "proxy_died", detail);
+}
+
+static void
+sandbox_steps_on_volumes(enum result result, const char *detail, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (result == RESULT_MISMATCH) {
+		sandbox_close(sandbox, "integrity_volume", detail);
+		return;
+	}
+	if (result != RESULT_OK) {
+		sandbox_close(sandbox, "volume_check_failed", detail);
+		return;
+	}
+	sandbox->volumes_good = true;
+	event_active(sandbox->later, EV_TIMEOUT, 0); /* ends the hasher */
+	sandbox_steps_ready(sandbox);
+}
+
+static int
+sandbox_steps_log(const char *name)
+{
+	struct json_fault fault = {""};
+	char home[STATE_DIR_PATH_MAX];
+	int fd = -1;
+
+	if (config_home(home, sizeof(home), &fault) != RESULT_OK ||
+	    log_files_open(home, name, &fd, &fault) != RESULT_OK)
+		log_event(LOG_WARN_LEVEL, "log_file", LOG_TEXT("name", name),
+		    LOG_TEXT("detail", fault.text));
+	return fd;
+}
+
+static enum result
+sandbox_steps_start_parts(struct sandbox *sandbox)
+{
+	static const struct egress_part_handlers handlers = {
+	    sandbox_steps_on_egress_ready, sandbox_steps_on_egress_end};
+	struct sandbox_plan *plan = &sandbox->plan;
+	enum result result = RESULT_OK;
+	size_t count = plan->volume_count;
+	int log_fd;
+
+	sandbox->egress_ready = !plan->has_egress;
+	sandbox->volumes_good = count == 0;
+	if (plan->has_egress) {
+		log_fd = sandbox_steps_log("agentnode-egress-proxy");
+		result = log_fd < 0 ? RESULT_SYSTEM
+				    : egress_part_start(sandbox->base,
+					  plan->lock.id, &plan->egress, log_fd,
+					  &handlers, sandbox, &sandbox->egress);
+		fd_close(&log_fd);
+	}
+	if (result == RESULT_OK && count > 0) {
+		log_fd = sandbox_steps_log("agentnode-unpack");
+		plan->volume_count = 0; /* the descriptors are the check's */
+		result = log_fd < 0
+			     ? RESULT_SYSTEM
+			     : volume_check_start(sandbox->base, plan->volumes,
+				   count, log_fd, sandbox_steps_on_volumes,
+				   sandbox, &sandbox->volumes);
+		fd_close(&log_fd);
+	}
+	return result;
+}
+
+/* ---- the engine's client, its monitor, init ---- */
+
+static void
+sandbox_steps_on_client(const struct engine_call_end *end, void *context)
+{
+	struct sandbox *sandbox = context;
+	char detail[400];
+
+	sandbox->client_ended = true;
+	sandbox->client_clean = end->exit_code >= 0 && end->exit_code < 125 &&
+				end->error[0] == '\0';
+	if (sandbox->state == SANDBOX_CLIENT) {
+		sandbox_enter(sandbox, SANDBOX_REMOVE, "its client ended");
+		return;
+	}
+	if (sandbox->state == SANDBOX_BYE) {
+		sandbox_enter(sandbox, SANDBOX_KILL, "its client ended");
+		return;
+	}
+	(void)snprintf(detail, sizeof(detail),
+	    "the engine's client ended (%d): %s", end->exit_code, end->error);
+	sandbox_close(sandbox,
+	    sandbox->state == SANDBOX_HELLO ? "engine_failed" : "engine_died",
+	    detail);
+}
+
+static void
+sandbox_steps_on_monitor(int exit_code, int number, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	(void)exit_code;
+	(void)number;
+	if (sandbox->state < SANDBOX_BYE)
+		sandbox_close(sandbox, "engine_died",
+		    "the engine's monitor of the container died");
+}
+
+static void
+sandbox_steps_on_init(int exit_code, int number, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	(void)exit_code;
+	(void)number;
+	if (sandbox->state < SANDBOX_BYE)
+		sandbox_close(
+		    sandbox, "init_died", "the container's init died");
+}
+
+/* init's parent, which is the engine's monitor. */
+static pid_t
+sandbox_steps_parent(pid_t pid)
+{
+	char path[64], text[512];
+	const char *close;
+	long parent = -1;
+	FILE *file;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return -1;
+	if (fgets(text, sizeof(text), file) != NULL &&
+	    (close = strrchr(text, ')')) != NULL &&
+	    sscanf(close + 1, " %*c %ld", &parent) != 1)
+		parent = -1;
+	(void)fclose(file);
+	return (pid_t)parent;
+}
+
+static enum result
+sandbox_steps_watch(struct sandbox *sandbox, pid_t pid)
+{
+	pid_t parent = sandbox_steps_parent(pid);
+	int init = pidfd_open(pid, 0);
+	int monitor = parent > 1 ? pidfd_open(parent, 0) : -1;
+	enum result result = RESULT_SYSTEM;
+
+	if (init >= 0 && monitor >= 0) {
+		result = process_watch_new(sandbox->base, init, false,
+		    sandbox_steps_on_init, sandbox, &sandbox->init);
+		init = -1;
+	}
+	if (result == RESULT_OK) {
+		result = process_watch_new(sandbox->base, monitor, false,
+		    sandbox_steps_on_monitor, sandbox, &sandbox->monitor);
+		monitor = -1;
+	}
+	fd_close(&init);
+	fd_close(&monitor);
+	return result;
+}
+
+/* ---- what init says ---- */
+
+static void
+sandbox_steps_on_hello(pid_t pid, void *context)
+{
+	struct sandbox *sandbox = context;
+	char detail[256] = "";
+	enum result result;
+
+	if (sandbox->state != SANDBOX_HELLO)
+		return;
+	result = cgroup_find(pid, &sandbox->cgroup, detail, sizeof(detail));
+	if (result == RESULT_OK &&
+	    sandbox_steps_watch(sandbox, pid) != RESULT_OK) {
+		sandbox_close(sandbox, "engine_failed",
+		    "the container's init or its monitor cannot be watched");
+		return;
+	}
+	if (result == RESULT_OK && !sandbox->plan.no_limits)
+		result = cgroup_check_limits(&sandbox->cgroup,
+		    &sandbox->plan.limits, detail, sizeof(detail));
+	if (result != RESULT_OK)
+		sandbox_close(sandbox, "limits_mismatch", detail);
+	else
+		sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");
+}
+
+static void
+sandbox_steps_on_listener(uint32_t index, int fd, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (sandbox->state != SANDBOX_LISTENERS || sandbox->egress == NULL) {
+		fd_close(&fd);
+		return;
+	}
+	if (egress_part_listen(sandbox->egress, index, fd) != RESULT_OK)
+		sandbox_close(sandbox, "proxy_died",
+		    "a listener cannot be passed to egress-proxy");
+}
+
+static void
+sandbox_steps_on_report(int fd, void *context)
+{
+	struct sandbox *sandbox = context;
+	char detail[400] = "";
+
+	if (sandbox->state != SANDBOX_LISTENERS) {
+		fd_close(&fd);
+		return;
+	}
+	if (sandbox_walls_check(&sandbox->plan, fd, detail, sizeof(detail)) !=
+	    RESULT_OK)
+		sandbox_close(sandbox, "walls_mismatch", detail);
+	else
+		sandbox_enter(sandbox, SANDBOX_CHECKS, "the report fits");
+	fd_close(&fd);
+}
+
+static void
+sandbox_steps_on_tree(bool is_export, int error, void *context)
+{
+	struct sandbox *sandbox = context;
+	bool expected =
+	    sandbox->state == (is_export ? SANDBOX_EXPORT : SANDBOX_IMPORT);
+	char detail[400];
+
+	if (!expected)
+		return;
+	if (error == 0) {
+		sandbox->next_tree++;
+		sandbox_steps_tree(sandbox);
+		return;
+	}
+	(void)snprintf(detail, sizeof(detail),
+	    "files cannot be copied %s %s: %s", is_export ? "out of" : "into",
+	    sandbox->plan.trees[sandbox->next_tree].path, strerror(error));
+	sandbox_close(
+	    sandbox, is_export ? "export_failed" : "import_failed", detail);
+}
+
+static void
+sandbox_steps_on_status(const struct init_status *status, void *context)
+{
+	struct sandbox *sandbox = context;
+	struct sandbox_outcome *outcome = &sandbox->outcome;
+
+	if (sandbox->state != SANDBOX_RUNNING)
+		return;
+	(void)event_del(sandbox->wall);
+	if (status->exec_errno != 0) {
+		outcome->started = false;
+		(void)snprintf(
+		    outcome->code, sizeof(outcome->code), "%s", "exec_failed");
+		(void)snprintf(outcome->detail, sizeof(outcome->detail),
+		    "the command cannot be executed in the sandbox: %s",
+		    strerror(status->exec_errno));
+	} else {
+		outcome->exit_code = status->exit_code;
+		outcome->signal = status->signal;
+	}
+	sandbox_enter(sandbox, SANDBOX_EXPORT, "the workload ended");
+}
+
+static void
+sandbox_steps_on_wiring_end(enum result why, const char *detail, void *context)
+{
+	struct sandbox *sandbox = context;
+	const char *code = "init_protocol";
+
+	if (sandbox->state == SANDBOX_BYE && why == RESULT_EOF)
+		return; /* in order; the client ends next */
+	/* Without a first word the client knows more: its end is near. */
+	if (sandbox->state == SANDBOX_HELLO && why == RESULT_EOF)
+		return;
+	if (why == RESULT_EOF)
+		code = "init_died";
+	else if (why == RESULT_SYSTEM)
+		code = "init_failed";
+	else if (why == RESULT_MISMATCH)
+		code = "listener_mismatch";
+	sandbox_close(sandbox, code, detail);
+}
+
+/* ---- start: parts and engine at the same time ---- */
+
+static enum result
+sandbox_steps_start_client(struct sandbox *sandbox)
+{
+	struct sandbox_plan *plan = &sandbox->plan;
+	int pass[INIT_FD_COUNT];
+	struct engine_call_spec call = {.files = &plan->host.files,
+	    .argv = plan->argv->words,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .pass = pass,
+	    .pass_count = INIT_FD_COUNT,
+	    .output_max = 65536,
+	    .hide_unified = plan->host.memory.hide_unified};
+	enum result result = wiring_fd_pass(sandbox->wiring, plan->streams[0],
+	    plan->streams[1], plan->streams[2], pass);
+
+	if (result == RESULT_OK)
+		result = engine_call_start(sandbox->base, &call,
+		    sandbox_steps_on_client, sandbox, &sandbox->client);
+	wiring_fd_passed(sandbox->wiring);
+	for (size_t i = 0; i < 3; i++)
+		fd_close(&plan->streams[i]);
+	return result;
+}
+
+static void
+sandbox_steps_on_dead(bool dead, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (!dead)
+		log_event(LOG_ERROR_LEVEL, "sandbox_alive",
+		    LOG_TEXT("detail", "processes survive SIGKILL for 5 s"));
+	sandbox_enter(sandbox, SANDBOX_CLIENT,
+	    dead ? "nothing of it lives" : "something of it lives");
+}
+
+static void
+sandbox_steps_on_removed(bool removed, const char *detail, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	sandbox->outcome.removed = removed;
+	if (!removed)
+		log_event(LOG_ERROR_LEVEL, "sandbox_left",
+		    LOG_TEXT("name", sandbox->plan.argv->name),
+		    LOG_TEXT("detail", detail));
+	sandbox_enter(
+	    sandbox, SANDBOX_RECORD, removed ? "the engine forgot it" : detail);
+}
+
+void
+sandbox_steps_start(struct sandbox *sandbox)
+{
+	static const struct wiring_fd_handlers handlers = {
+	    sandbox_steps_on_hello, sandbox_steps_on_listener,
+	    sandbox_steps_on_report, sandbox_steps_on_tree,
+	    sandbox_steps_on_status, sandbox_steps_on_wiring_end};
+	static const struct container_end_handlers end_handlers = {
+	    sandbox_steps_on_dead, sandbox_steps_on_removed};
+	struct sandbox_plan *plan = &sandbox->plan;
+	char detail[256] = "a part of the sandbox cannot be started";
+	enum result result;
+
+	result = container_end_new(sandbox->base, &plan->host, plan->argv->name,
+	    &end_handlers, sandbox, &sandbox->end);
+	if (result == RESULT_OK)
+		result = wiring_fd_new(sandbox->base, &plan->setup, &handlers,
+		    sandbox, &sandbox->wiring, detail, sizeof(detail));
+	/* The slowest first. */
+	if (result == RESULT_OK)
+		result = sandbox_steps_start_client(sandbox);
+	if (result == RESULT_OK)
+		result = sandbox_steps_start_parts(sandbox);
+	if (result != RESULT_OK)
+		sandbox_close(sandbox, "start_failed", detail);
+}
+
+void
+sandbox_steps_checks(struct sandbox *sandbox)
+{
+	sandbox_steps_ready(sandbox);
+}
+
+/* ---- trees in and out, go, bye ---- */
+
+/* The next tree of this direction, or the state after. */
+void
+sandbox_steps_tree(struct sandbox *sandbox)
+{
+	struct sandbox_plan *plan = &sandbox->plan;
+	bool is_export = sandbox->state == SANDBOX_EXPORT;
+	struct sandbox_plan_tree *tree;
+
+	/* A workload that never ran leaves nothing to copy out. */
+	while (sandbox->next_tree < plan->tree_count &&
+	       (plan->trees[sandbox->next_tree].is_export != is_export ||
+		   (is_export && !sandbox->outcome.started)))
+		sandbox->next_tree++;
+	if (sandbox->next_tree >= plan->tree_count) {
+		sandbox_enter(sandbox,
+		    is_export ? SANDBOX_BYE : SANDBOX_RUNNING, "no more trees");
+		return;
+	}
+	tree = &plan->trees[sandbox->next_tree];
+	if (wiring_fd_send_tree(sandbox->wiring, is_export, tree->path,
+		tree->max_bytes, tree->max_files, tree->fd) != RESULT_OK)
+		sandbox_close(
+		    sandbox, "init_died", "init cannot be told to copy files");
+	fd_close(&tree->fd); /* init's child has it */
+}
+
+void
+sandbox_steps_go(struct sandbox *sandbox)
+{
+	struct sandbox_plan *plan = &sandbox->plan;
+	struct timeval wall = {.tv_sec = plan->wall_s};
+
+	if (wiring_fd_send_go(sandbox->wiring, plan->go_fd, -1) != RESULT_OK) {
+		sandbox_close(
+		    sandbox, "init_died", "init cannot be told to go");
+		return;
+	}
+	fd_close(&plan->go_fd);
+	sandbox->outcome.started = true;
+	if (plan->wall_s > 0)
+		(void)event_add(sandbox->wall, &wall);
+	if (sandbox->handlers.on_go != NULL)
+		sandbox->handlers.on_go(sandbox, sandbox->context);
+}
+
+void
+sandbox_steps_bye(struct sandbox *sandbox)
+{
+	cgroup_counters(&sandbox->cgroup, &sandbox->outcome.peak_memory,
+	    &sandbox->outcome.oom_kills);
+	egress_part_close(sandbox->egress);
+	if (wiring_fd_send_bye(sandbox->wiring) != RESULT_OK)
+		sandbox_enter(sandbox, SANDBOX_KILL, "init is gone");
+}
+
+/* ---- the end ---- */
+
+void
+sandbox_steps_kill(struct sandbox *sandbox)
+{
+	bool known =
+	    sandbox->cgroup.id[0] != '\0' || sandbox->cgroup.pidns_ino != 0;
+
+	if (sandbox->outcome.peak_memory == 0)
+		cgroup_counters(&sandbox->cgroup, &sandbox->outcome.peak_memory,
+		    &sandbox->outcome.oom_kills);
+	egress_part_close(sandbox->egress);
+	/* init kills everything when its socket closes. */
+	wiring_fd_free(&sandbox->wiring);
+	/* Before init spoke nothing says where it is: the client must not
+	 * go on making it. */
+	if (!known && sandbox->client != NULL && !sandbox->client_ended)
+		engine_call_kill(sandbox->client);
+	if (sandbox->client == NULL)
+		sandbox->client_ended = true;
+	if (sandbox->end == NULL ||
+	    container_end_kill(sandbox->end, &sandbox->cgroup) != RESULT_OK)
+		sandbox_enter(sandbox, SANDBOX_RECORD, "nothing was started");
+}
+
+static void
+sandbox_steps_on_record(enum result result, const char *detail, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (result != RESULT_OK)
+		log_event(LOG_ERROR_LEVEL, "audit_failed",
+		    LOG_TEXT("detail", detail));
+	if (sandbox->state == SANDBOX_RECORD)
+		sandbox_enter(sandbox, SANDBOX_END, "the end is recorded");
+}
+
+static json_t *
+sandbox_steps_end_record(const struct sandbox *sandbox)
+{
+	const struct sandbox_outcome *outcome = &sandbox->outcome;
+
+	return json_pack("{s:s, s:s, s:s, s:b, s:i, s:i, s:s, s:s, s:I, s:i}",
+	    "run", sandbox->plan.lock.id, "kind", sandbox->plan.kind, "package",
+	    sandbox->plan.package, "removed", outcome->removed, "exit_code",
+	    outcome->exit_code, "signal", outcome->signal, "code",
+	    outcome->code, "detail", outcome->detail, "peak_memory",
+	    (json_int_t)outcome->peak_memory, "oom_kills",
+	    (int)outcome->oom_kills);
+}
+
+/* A removal, or, when nothing was started, a refusal. */
+void
+sandbox_steps_record(struct sandbox *sandbox)
+{
+	bool launched = sandbox->end != NULL;
+	json_t *record = sandbox_steps_end_record(sandbox);
+	enum result result =
+	    record == NULL
+		? RESULT_NO_MEMORY
+		: audit_submit(sandbox->audit, launched ? "removal" : "refusal",
+		      record, sandbox_steps_on_record, sandbox);
+
+	json_decref(record);
+	if (!launched)
+		sandbox->outcome.removed = true; /* there was nothing */
+	if (sandbox->outcome.removed)
+		run_lock_end(&sandbox->plan.lock);
+	if (result != RESULT_OK)
+		sandbox_enter(sandbox, SANDBOX_END, "the ledger is gone");
+}
