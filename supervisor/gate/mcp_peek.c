@@ -110,9 +110,12 @@ mcp_peek_byte(struct mcp_peek *peek, char c)
 	} else if (c == '}' || c == ']') {
 		if (peek->depth == 1)
 			mcp_peek_value_ends(peek);
+		mcp_peek_keep(peek, c);
 		peek->depth--;
 	} else if (peek->depth == 1) {
 		mcp_peek_top_byte(peek, c);
+	} else {
+		mcp_peek_keep(peek, c);
 	}
 }
 

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: Apache-2.0
+# The gate and the mcp commands.
+add_unit_test(mcp_json LIBRARIES gate_pure)
+add_unit_test(mcp_line LIBRARIES gate_pure)
+add_unit_test(mcp_message LIBRARIES gate_pure)
+add_unit_test(gate_text LIBRARIES gate_pure)
+add_machine_test(gate LIBRARIES gate_core)
+add_confine_test(gate_confine LIBRARIES gate_process)
