@@ -238,6 +238,7 @@ child_spawn(struct child *child, const struct child_spec *spec, int control,
 	    .stderr_fd = spec->config_fd_count > 0 ? spec->config_fds[0] : -1,
 	    .pass = &control,
 	    .pass_count = 1,
+	    .umask = 077,
 	    .die_with_us = true};
 	enum result result =
 	    child_program_path(child_role_name(spec->role), path, sizeof(path));

@@ -194,6 +194,7 @@ engine_call_spawn(struct engine_call *call, const struct engine_call_spec *spec,
 	    .stdin_fd = spec->stdin_fd,
 	    .pass = spec->pass,
 	    .pass_count = spec->pass_count,
+	    .umask = 022, /* its files inside are for another uid */
 	    .hide_unified = spec->hide_unified};
 	enum result result;
 

@@ -87,6 +87,7 @@ engine_spawn_exec(const struct engine_spawn_child *child)
 	int code;
 
 	engine_spawn_signals();
+	(void)umask(spec->umask);
 	if (setsid() < 0)
 		goto out;
 	if (spec->die_with_us &&

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "common/result.h"
@@ -22,6 +23,7 @@ struct engine_spawn_spec {
 	int stdin_fd, stdout_fd, stderr_fd; /* -1: /dev/null */
 	const int *pass;                    /* become 3, 4, ... */
 	size_t pass_count;
+	mode_t umask;
 	/* SIGKILL when we die: for our own processes. Not for the engine's
 	 * client, which then still removes the container. */
 	bool die_with_us;

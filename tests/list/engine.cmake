@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# The container engine and the story of a sandbox.
+add_executable(run_sandbox support/run_sandbox.c)
+target_include_directories(run_sandbox PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(run_sandbox PRIVATE supervisor_engine)
+add_dependencies(run_sandbox agentnode-init agentnode-ledger agentnode-unpack
+    agentnode-egress-proxy seccomp_profile)
