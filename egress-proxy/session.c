@@ -15,54 +15,9 @@
 #include "egress-proxy/session_actions.h"
 #include "egress-proxy/session_data.h"
 #include "egress-proxy/session_judge.h"
+#include "egress-proxy/session_place.h"
 #include "egress-proxy/session_reply.h"
 #include "egress-proxy/session_text.h"
-
-/* What a state counts as in its sandbox. */
-static enum session_list
-session_list_of(const struct session *session, enum session_state state)
-{
-	switch (state) {
-	case SESSION_NEW:
-	case SESSION_HEAD:
-		return SESSION_LIST_WAITING;
-	case SESSION_HELLO:
-		return session->kind == SESSION_KIND_DIRECT
-			   ? SESSION_LIST_WAITING
-			   : SESSION_LIST_OPENING;
-	case SESSION_RESOLVE:
-	case SESSION_DIAL:
-	case SESSION_PARENT:
-		return SESSION_LIST_OPENING;
-	case SESSION_TUNNEL:
-	case SESSION_EXCHANGE:
-		return SESSION_LIST_OPEN;
-	case SESSION_LINGER:
-	case SESSION_CLOSED:
-	case SESSION_STATE_COUNT:
-		break;
-	}
-	return SESSION_LIST_LEAVING;
-}
-
-static void
-session_unlist(struct session *session)
-{
-	struct session_sandbox *sandbox = session->sandbox;
-
-	TAILQ_REMOVE(&sandbox->lists[session->list], session, link);
-	sandbox->counts[session->list]--;
-}
-
-static void
-session_list(struct session *session, enum session_list list)
-{
-	struct session_sandbox *sandbox = session->sandbox;
-
-	session->list = list;
-	TAILQ_INSERT_TAIL(&sandbox->lists[list], session, link);
-	sandbox->counts[list]++;
-}
 
 /* The only writer of the state. */
 static void
@@ -72,9 +27,9 @@ session_enter(
 	log_event(LOG_DEBUG_LEVEL, "session_state", LOG_UINT("id", session->id),
 	    LOG_TEXT("from", session_text_state(session->state)),
 	    LOG_TEXT("to", session_text_state(state)), LOG_TEXT("why", why));
-	session_unlist(session);
+	session_place_leave(session);
 	session->state = state;
-	session_list(session, session_list_of(session, state));
+	session_place_take(session, state);
 }
 
 static void
@@ -166,15 +121,6 @@ session_resolve(struct session *session)
 	session->actions->resolve(session);
 }
 
-static bool
-session_is_full(const struct session *session)
-{
-	const size_t *counts = session->sandbox->counts;
-
-	return counts[SESSION_LIST_OPENING] + counts[SESSION_LIST_OPEN] >=
-	       session->limits->max_tunnels;
-}
-
 /* Target known: policy, then a place, then the lookup. */
 static void
 session_decide(struct session *session, const struct ip_addr *literal)
@@ -187,7 +133,8 @@ session_decide(struct session *session, const struct ip_addr *literal)
 		session_refuse(session, code, 0);
 		return;
 	}
-	if (session_is_full(session) && !session->actions->make_room(session)) {
+	if (session_place_is_full(session) &&
+	    !session->actions->make_room(session)) {
 		session_refuse(session, DENY_TOO_MANY_TUNNELS, 0);
 		return;
 	}
@@ -578,7 +525,7 @@ session_begin(struct session *session)
 {
 	session->started_ms = session->actions->now_ms(session);
 	session->active_ms = session->started_ms;
-	session_list(session, SESSION_LIST_WAITING);
+	session_place_take(session, SESSION_NEW);
 }
 
 void
@@ -623,7 +570,7 @@ session_step(struct session *session, enum session_event event)
 void
 session_end(struct session *session)
 {
-	session_unlist(session);
+	session_place_leave(session);
 	session_drop_work(session);
 	free(session->host);
 	free(session->rule);

@@ -9,76 +9,19 @@
 #include "egress-proxy/session_io.h"
 
 #include <errno.h>
-#include <event2/event_struct.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 
-#include "common/dial.h"
 #include "common/event_loop.h"
 #include "common/fd.h"
-#include "common/ipc.h"
-#include "common/log.h"
-#include "egress-proxy/exchange.h"
-#include "egress-proxy/session_actions.h"
-#include "egress-proxy/session_report.h"
+#include "egress-proxy/session_net.h"
 
 #define SESSION_IO_PIPES_MAX 1024U
 #define SESSION_IO_PIPE_SIZE (1U << 19)
 #define SESSION_IO_PARENT_MAX (HTTP_HEAD_BYTES_MAX + 65536U)
 
-struct session_io {
-	struct session session; /* first: the two are one object */
-	struct session_io_shared *shared;
-	struct event client_event, upstream_event;
-	int client_fd, upstream_fd;
-	uint8_t client_can, upstream_can; /* TUNNEL_CAN_... not yet used */
-	uint8_t waits; /* 0: on no list, 1: again, 2: throttled */
-	uint8_t busy;  /* a step is running */
-	struct tunnel tunnel;
-	struct exchange *exchange;
-	struct dns_query *query;
-	struct dial *dial;
-	TAILQ_ENTRY(session_io) wait;
-};
-
-static struct session_io *
-session_io_of(struct session *session)
-{
-	return (struct session_io *)(void *)session;
-}
-
 static void session_io_pump(struct session_io *io);
-
-/* Take a session off the list of those that have more to do. */
-static void
-session_io_unwait(struct session_io *io)
-{
-	if (io->waits == 1)
-		TAILQ_REMOVE(&io->shared->again, io, wait);
-	else if (io->waits == 2)
-		TAILQ_REMOVE(&io->shared->throttled, io, wait);
-	io->waits = 0;
-}
-
-static void
-session_io_wait(struct session_io *io, uint8_t list)
-{
-	static const struct timeval now = {0, 0};
-
-	session_io_unwait(io);
-	io->waits = list;
-	if (list == 2) {
-		TAILQ_INSERT_TAIL(&io->shared->throttled, io, wait);
-		return;
-	}
-	if (TAILQ_EMPTY(&io->shared->again))
-		(void)event_add(io->shared->again_event, &now);
-	TAILQ_INSERT_TAIL(&io->shared->again, io, wait);
-}
 
 static void
 session_io_free(struct session_io *io)
@@ -89,7 +32,7 @@ session_io_free(struct session_io *io)
 }
 
 /* A step, then whatever can be done now; afterwards io may be gone. */
-static void
+void
 session_io_drive(struct session_io *io, enum session_event event)
 {
 	if (io->busy) {
@@ -107,7 +50,7 @@ session_io_drive(struct session_io *io, enum session_event event)
 void
 session_io_tell(struct session *session, enum session_event event)
 {
-	session_io_drive(session_io_of(session), event);
+	session_io_drive(session_net_of(session), event);
 }
 
 static uint8_t
@@ -139,7 +82,7 @@ session_io_on_client(evutil_socket_t fd, short what, void *context)
 	session_io_wake(io);
 }
 
-static void
+void
 session_io_on_upstream(evutil_socket_t fd, short what, void *context)
 {
 	struct session_io *io = context;
@@ -147,17 +90,6 @@ session_io_on_upstream(evutil_socket_t fd, short what, void *context)
 	(void)fd;
 	io->upstream_can |= session_io_can(what);
 	session_io_wake(io);
-}
-
-static void
-session_io_watch(struct session_io *io, struct event *event, int fd,
-    event_callback_fn callback)
-{
-	if (event_assign(event, io->shared->base, fd,
-		EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST, callback,
-		io) != 0 ||
-	    event_add(event, NULL) != 0)
-		log_fatal(IPC_EXIT_CRASH, "event_add_failed", strerror(errno));
 }
 
 /* --- reading before a tunnel --- */
@@ -284,7 +216,7 @@ session_io_throttle(struct session_io *io)
 	if (egress_quota_exhausted(&io->session.sandbox->quota))
 		session_step(&io->session, SESSION_EVENT_BYTE_LIMIT);
 	else
-		session_io_wait(io, 2);
+		session_net_wait(io, SESSION_NET_THROTTLED);
 }
 
 static void
@@ -303,7 +235,7 @@ session_io_move_tunnel(struct session_io *io)
 	case TUNNEL_WAIT:
 		return;
 	case TUNNEL_AGAIN:
-		session_io_wait(io, 1);
+		session_net_wait(io, SESSION_NET_AGAIN);
 		return;
 	case TUNNEL_THROTTLED:
 		session_io_throttle(io);
@@ -334,7 +266,7 @@ session_io_move_exchange(struct session_io *io)
 	case EXCHANGE_WAIT:
 		return;
 	case EXCHANGE_AGAIN:
-		session_io_wait(io, 1);
+		session_net_wait(io, SESSION_NET_AGAIN);
 		return;
 	case EXCHANGE_THROTTLED:
 		session_io_throttle(io);
@@ -374,12 +306,12 @@ session_io_pump(struct session_io *io)
 			more = session_io_drain(io);
 			break;
 		case SESSION_TUNNEL:
-			session_io_unwait(io);
+			session_net_unwait(io);
 			session_io_move_tunnel(io);
 			more = io->session.state == SESSION_LINGER;
 			break;
 		case SESSION_EXCHANGE:
-			session_io_unwait(io);
+			session_net_unwait(io);
 			session_io_move_exchange(io);
 			more = io->session.state == SESSION_LINGER;
 			break;
@@ -393,296 +325,8 @@ session_io_pump(struct session_io *io)
 		}
 	}
 	if (more && io->session.state != SESSION_CLOSED)
-		session_io_wait(io, 1);
+		session_net_wait(io, SESSION_NET_AGAIN);
 }
-
-/* --- actions --- */
-
-static uint64_t
-session_io_now(struct session *session)
-{
-	(void)session;
-	return event_loop_now_ms();
-}
-
-static void
-session_io_on_answer(
-    enum result result, const struct dns_answer *answer, void *context)
-{
-	struct session_io *io = context;
-	struct session_work *work = io->session.work;
-
-	io->query = NULL;
-	work->fault = result;
-	if (result != RESULT_OK) {
-		session_io_drive(io, SESSION_EVENT_LOOKUP_FAILED);
-		return;
-	}
-	memcpy(work->answers, answer->addresses,
-	    answer->count * sizeof(answer->addresses[0]));
-	work->answer_count = answer->count;
-	session_io_drive(io, SESSION_EVENT_RESOLVED);
-}
-
-static void
-session_io_resolve(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-
-	if (dns_lookup(io->shared->dns, &session->work->name,
-		session_io_on_answer, io, &io->query) != RESULT_OK)
-		deadline_wheel_arm(session->wheel, &session->deadline, 1);
-}
-
-static void
-session_io_on_dialed(enum result result, int fd, const struct ip_addr *address,
-    int error, void *context)
-{
-	struct session_io *io = context;
-
-	(void)error;
-	io->dial = NULL;
-	io->session.work->fault = result;
-	if (result != RESULT_OK) {
-		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
-		return;
-	}
-	io->upstream_fd = fd;
-	io->session.address = *address;
-	session_io_drive(io, SESSION_EVENT_DIALED);
-}
-
-static void
-session_io_dial_to(struct session_io *io, const struct ip_addr *addresses,
-    size_t count, uint16_t port)
-{
-	const struct dial_options options = {
-	    .timeout_ms = (unsigned)io->shared->limits.dial_ms,
-	    .attempt_delay_ms = 0,
-	    .congestion = io->shared->config->congestion[0] != '\0'
-			      ? io->shared->config->congestion
-			      : NULL};
-
-	if (dial_start(io->shared->base, addresses, count, port, &options,
-		session_io_on_dialed, io, &io->dial) != RESULT_OK)
-		deadline_wheel_arm(io->session.wheel, &io->session.deadline, 1);
-}
-
-/* The corporate proxy's own name was looked up: the host's configuration
- * names it, so its address is not judged. */
-static void
-session_io_on_parent(
-    enum result result, const struct dns_answer *answer, void *context)
-{
-	struct session_io *io = context;
-
-	io->query = NULL;
-	io->session.work->fault = result;
-	if (result != RESULT_OK)
-		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
-	else
-		session_io_dial_to(io, answer->addresses, answer->count,
-		    io->shared->config->upstream_port);
-}
-
-static void
-session_io_dial(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-	const struct proxy_config *config = io->shared->config;
-
-	if (config->upstream_port == 0)
-		session_io_dial_to(io, session->work->answers,
-		    session->work->answer_count, session->port);
-	else if (config->upstream_address.family != 0)
-		session_io_dial_to(
-		    io, &config->upstream_address, 1, config->upstream_port);
-	else if (dns_lookup(io->shared->dns, &config->upstream_name,
-		     session_io_on_parent, io, &io->query) != RESULT_OK)
-		deadline_wheel_arm(session->wheel, &session->deadline, 1);
-}
-
-static void
-session_io_cancel(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-
-	if (io->query != NULL)
-		dns_cancel(&io->query);
-	if (io->dial != NULL)
-		dial_cancel(&io->dial);
-}
-
-/* The oldest that was answered but keeps its hello back. */
-static bool
-session_io_make_room(struct session *session)
-{
-	struct session_queue *opening =
-	    &session->sandbox->lists[SESSION_LIST_OPENING];
-	struct session *other;
-	unsigned looked = 0;
-
-	TAILQ_FOREACH(other, opening, link)
-	{
-		if (other != session && other->state == SESSION_HELLO) {
-			session_io_of(session)->shared->counters.evicted++;
-			session_io_tell(other, SESSION_EVENT_EVICTED);
-			return true;
-		}
-		if (++looked == 64)
-			break;
-	}
-	return false;
-}
-
-static enum result
-session_io_send(int fd, const void *bytes, size_t len)
-{
-	ssize_t count;
-
-	do
-		count = send(fd, bytes, len, MSG_NOSIGNAL);
-	while (count < 0 && errno == EINTR);
-	return count == (ssize_t)len ? RESULT_OK : RESULT_CLOSED;
-}
-
-static enum result
-session_io_send_client(struct session *session, const void *bytes, size_t len)
-{
-	return session_io_send(session_io_of(session)->client_fd, bytes, len);
-}
-
-static enum result
-session_io_send_upstream(struct session *session, const void *bytes, size_t len)
-{
-	struct session_io *io = session_io_of(session);
-
-	session_io_watch(
-	    io, &io->upstream_event, io->upstream_fd, session_io_on_upstream);
-	return session_io_send(io->upstream_fd, bytes, len);
-}
-
-static void
-session_io_decided(struct session_io *io)
-{
-	io->shared->on_decision(&io->session, io->shared->context);
-	if (!event_initialized(&io->upstream_event))
-		session_io_watch(io, &io->upstream_event, io->upstream_fd,
-		    session_io_on_upstream);
-}
-
-static enum result
-session_io_start_tunnel(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-	struct session_work *work = session->work;
-
-	tunnel_start(&io->tunnel, io->client_fd, io->upstream_fd);
-	if (tunnel_preload(&io->tunnel, 0,
-		buffer_bytes_borrow(&work->in) + session->in_used,
-		work->in.len - session->in_used) != RESULT_OK ||
-	    tunnel_preload(&io->tunnel, 1, buffer_bytes_borrow(&work->parent),
-		work->parent.len) != RESULT_OK)
-		return RESULT_NO_MEMORY;
-	io->shared->counters.tunnels++;
-	session_io_decided(io);
-	return RESULT_OK;
-}
-
-static enum result
-session_io_start_exchange(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-	const struct buffer *in = &session->work->in;
-	const char *bytes = (const char *)buffer_bytes_borrow(in);
-	struct connect_request request;
-	enum result result;
-
-	if (connect_request_parse(bytes, in->len, &request) !=
-	    CONNECT_REQUEST_OK)
-		return RESULT_INTERNAL; /* it was parsed before */
-	result = exchange_new(io->client_fd, io->upstream_fd, &request,
-	    bytes + session->in_used, in->len - session->in_used,
-	    &io->exchange);
-	if (result != RESULT_OK)
-		return result;
-	exchange_note(io->exchange, 0, TUNNEL_CAN_READ | TUNNEL_CAN_WRITE);
-	io->shared->counters.exchanges++;
-	session_io_decided(io);
-	return RESULT_OK;
-}
-
-static void
-session_io_close_fd(struct event *event, int *fd, bool reset)
-{
-	const struct linger now = {.l_onoff = 1, .l_linger = 0};
-
-	if (*fd < 0)
-		return;
-	if (event_initialized(event))
-		(void)event_del(event);
-	memset(event, 0, sizeof(*event));
-	if (reset)
-		(void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	fd_close(fd);
-}
-
-/* Give back all that moving needed. */
-static void
-session_io_stop(struct session_io *io)
-{
-	session_io_unwait(io);
-	tunnel_stop(&io->tunnel, &io->shared->tunnel);
-	exchange_free(&io->exchange);
-}
-
-static void
-session_io_linger(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-
-	session_io_stop(io);
-	session_io_close_fd(&io->upstream_event, &io->upstream_fd, false);
-	(void)shutdown(io->client_fd, SHUT_WR); /* gone: its event tells */
-	io->client_can |= TUNNEL_CAN_READ;
-}
-
-static void
-session_io_release(struct session *session, bool reset)
-{
-	struct session_io *io = session_io_of(session);
-
-	session_io_stop(io);
-	session_io_close_fd(&io->client_event, &io->client_fd, reset);
-	session_io_close_fd(&io->upstream_event, &io->upstream_fd, reset);
-}
-
-static void
-session_io_report(struct session *session)
-{
-	struct session_io *io = session_io_of(session);
-
-	session_report_write(session, event_loop_now_ms());
-	if (session->code == DENY_NONE)
-		return;
-	io->shared->counters.refused++;
-	io->shared->on_decision(session, io->shared->context);
-}
-
-static const struct session_actions session_io_actions = {
-    .now_ms = session_io_now,
-    .resolve = session_io_resolve,
-    .dial = session_io_dial,
-    .make_room = session_io_make_room,
-    .cancel = session_io_cancel,
-    .send_client = session_io_send_client,
-    .send_upstream = session_io_send_upstream,
-    .start_tunnel = session_io_start_tunnel,
-    .start_exchange = session_io_start_exchange,
-    .linger = session_io_linger,
-    .release = session_io_release,
-    .report = session_io_report,
-};
 
 /* --- life --- */
 
@@ -722,7 +366,7 @@ session_io_new(struct session_io_shared *shared,
 		free(io);
 		return NULL;
 	}
-	session->actions = &session_io_actions;
+	session->actions = &session_net_actions;
 	session->limits = &shared->limits;
 	session->wheel = &shared->wheel;
 	session->sandbox = sandbox;
@@ -757,7 +401,7 @@ session_io_accept(struct session_io_shared *shared,
 	if (io->session.state == SESSION_CLOSED)
 		session_io_free(io);
 	else
-		session_io_watch(
+		session_net_watch(
 		    io, &io->client_event, io->client_fd, session_io_on_client);
 }
 
@@ -771,7 +415,7 @@ session_io_resume(struct session_io_queue *queue)
 	TAILQ_FOREACH(io, queue, wait)
 	count++;
 	while (count-- > 0 && (io = TAILQ_FIRST(queue)) != NULL) {
-		session_io_unwait(io);
+		session_net_unwait(io);
 		session_io_wake(io);
 	}
 }

@@ -1,0 +1,350 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What session.c has done for it, on real sockets: lookups, dials, short
+ * writes, the start of a tunnel or exchange, the end of descriptors. Called
+ * through the table at the end. Must never step a session itself before it
+ * returns.
+ */
+#include "egress-proxy/session_net.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/ipc.h"
+#include "common/log.h"
+#include "egress-proxy/session_report.h"
+
+struct session_io *
+session_net_of(struct session *session)
+{
+	return (struct session_io *)(void *)session;
+}
+
+/* Take a session off the list of those that have more to do. */
+void
+session_net_unwait(struct session_io *io)
+{
+	if (io->waits == SESSION_NET_AGAIN)
+		TAILQ_REMOVE(&io->shared->again, io, wait);
+	else if (io->waits == SESSION_NET_THROTTLED)
+		TAILQ_REMOVE(&io->shared->throttled, io, wait);
+	io->waits = SESSION_NET_NOWHERE;
+}
+
+void
+session_net_wait(struct session_io *io, enum session_net_waits list)
+{
+	static const struct timeval now = {0, 0};
+
+	session_net_unwait(io);
+	io->waits = (uint8_t)list;
+	if (list == SESSION_NET_THROTTLED) {
+		TAILQ_INSERT_TAIL(&io->shared->throttled, io, wait);
+		return;
+	}
+	if (TAILQ_EMPTY(&io->shared->again))
+		(void)event_add(io->shared->again_event, &now);
+	TAILQ_INSERT_TAIL(&io->shared->again, io, wait);
+}
+
+void
+session_net_watch(struct session_io *io, struct event *event, int fd,
+    event_callback_fn callback)
+{
+	if (event_assign(event, io->shared->base, fd,
+		EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST, callback,
+		io) != 0 ||
+	    event_add(event, NULL) != 0)
+		log_fatal(IPC_EXIT_CRASH, "event_add_failed", strerror(errno));
+}
+
+static uint64_t
+session_net_now(struct session *session)
+{
+	(void)session;
+	return event_loop_now_ms();
+}
+
+static void
+session_net_on_answer(
+    enum result result, const struct dns_answer *answer, void *context)
+{
+	struct session_io *io = context;
+	struct session_work *work = io->session.work;
+
+	io->query = NULL;
+	work->fault = result;
+	if (result != RESULT_OK) {
+		session_io_drive(io, SESSION_EVENT_LOOKUP_FAILED);
+		return;
+	}
+	memcpy(work->answers, answer->addresses,
+	    answer->count * sizeof(answer->addresses[0]));
+	work->answer_count = answer->count;
+	session_io_drive(io, SESSION_EVENT_RESOLVED);
+}
+
+static void
+session_net_resolve(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+
+	if (dns_lookup(io->shared->dns, &session->work->name,
+		session_net_on_answer, io, &io->query) != RESULT_OK)
+		deadline_wheel_arm(session->wheel, &session->deadline, 1);
+}
+
+static void
+session_net_on_dialed(enum result result, int fd, const struct ip_addr *address,
+    int error, void *context)
+{
+	struct session_io *io = context;
+
+	(void)error;
+	io->dial = NULL;
+	io->session.work->fault = result;
+	if (result != RESULT_OK) {
+		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
+		return;
+	}
+	io->upstream_fd = fd;
+	io->session.address = *address;
+	session_io_drive(io, SESSION_EVENT_DIALED);
+}
+
+static void
+session_net_dial_to(struct session_io *io, const struct ip_addr *addresses,
+    size_t count, uint16_t port)
+{
+	const struct dial_options options = {
+	    .timeout_ms = (unsigned)io->shared->limits.dial_ms,
+	    .attempt_delay_ms = 0,
+	    .congestion = io->shared->config->congestion[0] != '\0'
+			      ? io->shared->config->congestion
+			      : NULL};
+
+	if (dial_start(io->shared->base, addresses, count, port, &options,
+		session_net_on_dialed, io, &io->dial) != RESULT_OK)
+		deadline_wheel_arm(io->session.wheel, &io->session.deadline, 1);
+}
+
+/* The corporate proxy's own name was looked up: the host's configuration
+ * names it, so its address is not judged. */
+static void
+session_net_on_parent(
+    enum result result, const struct dns_answer *answer, void *context)
+{
+	struct session_io *io = context;
+
+	io->query = NULL;
+	io->session.work->fault = result;
+	if (result != RESULT_OK)
+		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
+	else
+		session_net_dial_to(io, answer->addresses, answer->count,
+		    io->shared->config->upstream_port);
+}
+
+static void
+session_net_dial(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+	const struct proxy_config *config = io->shared->config;
+
+	if (config->upstream_port == 0)
+		session_net_dial_to(io, session->work->answers,
+		    session->work->answer_count, session->port);
+	else if (config->upstream_address.family != 0)
+		session_net_dial_to(
+		    io, &config->upstream_address, 1, config->upstream_port);
+	else if (dns_lookup(io->shared->dns, &config->upstream_name,
+		     session_net_on_parent, io, &io->query) != RESULT_OK)
+		deadline_wheel_arm(session->wheel, &session->deadline, 1);
+}
+
+static void
+session_net_cancel(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+
+	if (io->query != NULL)
+		dns_cancel(&io->query);
+	if (io->dial != NULL)
+		dial_cancel(&io->dial);
+}
+
+/* The oldest that was answered but keeps its hello back. */
+static bool
+session_net_make_room(struct session *session)
+{
+	struct session_queue *opening =
+	    &session->sandbox->lists[SESSION_LIST_OPENING];
+	struct session *other;
+	unsigned looked = 0;
+
+	TAILQ_FOREACH(other, opening, link)
+	{
+		if (other != session && other->state == SESSION_HELLO) {
+			session_net_of(session)->shared->counters.evicted++;
+			session_io_tell(other, SESSION_EVENT_EVICTED);
+			return true;
+		}
+		if (++looked == 64)
+			break;
+	}
+	return false;
+}
+
+static enum result
+session_net_send(int fd, const void *bytes, size_t len)
+{
+	ssize_t count;
+
+	do
+		count = send(fd, bytes, len, MSG_NOSIGNAL);
+	while (count < 0 && errno == EINTR);
+	return count == (ssize_t)len ? RESULT_OK : RESULT_CLOSED;
+}
+
+static enum result
+session_net_send_client(struct session *session, const void *bytes, size_t len)
+{
+	return session_net_send(session_net_of(session)->client_fd, bytes, len);
+}
+
+static enum result
+session_net_send_upstream(
+    struct session *session, const void *bytes, size_t len)
+{
+	struct session_io *io = session_net_of(session);
+
+	session_net_watch(
+	    io, &io->upstream_event, io->upstream_fd, session_io_on_upstream);
+	return session_net_send(io->upstream_fd, bytes, len);
+}
+
+static void
+session_net_decided(struct session_io *io)
+{
+	io->shared->on_decision(&io->session, io->shared->context);
+	if (!event_initialized(&io->upstream_event))
+		session_net_watch(io, &io->upstream_event, io->upstream_fd,
+		    session_io_on_upstream);
+}
+
+static enum result
+session_net_start_tunnel(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+	struct session_work *work = session->work;
+
+	tunnel_start(&io->tunnel, io->client_fd, io->upstream_fd);
+	if (tunnel_preload(&io->tunnel, 0,
+		buffer_bytes_borrow(&work->in) + session->in_used,
+		work->in.len - session->in_used) != RESULT_OK ||
+	    tunnel_preload(&io->tunnel, 1, buffer_bytes_borrow(&work->parent),
+		work->parent.len) != RESULT_OK)
+		return RESULT_NO_MEMORY;
+	io->shared->counters.tunnels++;
+	session_net_decided(io);
+	return RESULT_OK;
+}
+
+static enum result
+session_net_start_exchange(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+	const struct buffer *in = &session->work->in;
+	const char *bytes = (const char *)buffer_bytes_borrow(in);
+	struct connect_request request;
+	enum result result;
+
+	if (connect_request_parse(bytes, in->len, &request) !=
+	    CONNECT_REQUEST_OK)
+		return RESULT_INTERNAL; /* it was parsed before */
+	result = exchange_new(io->client_fd, io->upstream_fd, &request,
+	    bytes + session->in_used, in->len - session->in_used,
+	    &io->exchange);
+	if (result != RESULT_OK)
+		return result;
+	exchange_note(io->exchange, 0, TUNNEL_CAN_READ | TUNNEL_CAN_WRITE);
+	io->shared->counters.exchanges++;
+	session_net_decided(io);
+	return RESULT_OK;
+}
+
+static void
+session_net_close_fd(struct event *event, int *fd, bool reset)
+{
+	const struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+	if (*fd < 0)
+		return;
+	if (event_initialized(event))
+		(void)event_del(event);
+	memset(event, 0, sizeof(*event));
+	if (reset)
+		(void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	fd_close(fd);
+}
+
+/* Give back all that moving needed. */
+static void
+session_net_stop(struct session_io *io)
+{
+	session_net_unwait(io);
+	tunnel_stop(&io->tunnel, &io->shared->tunnel);
+	exchange_free(&io->exchange);
+}
+
+static void
+session_net_linger(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+
+	session_net_stop(io);
+	session_net_close_fd(&io->upstream_event, &io->upstream_fd, false);
+	(void)shutdown(io->client_fd, SHUT_WR); /* gone: its event tells */
+	io->client_can |= TUNNEL_CAN_READ;
+}
+
+static void
+session_net_release(struct session *session, bool reset)
+{
+	struct session_io *io = session_net_of(session);
+
+	session_net_stop(io);
+	session_net_close_fd(&io->client_event, &io->client_fd, reset);
+	session_net_close_fd(&io->upstream_event, &io->upstream_fd, reset);
+}
+
+static void
+session_net_report(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+
+	session_report_write(session, event_loop_now_ms());
+	if (session->code == DENY_NONE)
+		return;
+	io->shared->counters.refused++;
+	io->shared->on_decision(session, io->shared->context);
+}
+
+const struct session_actions session_net_actions = {
+    .now_ms = session_net_now,
+    .resolve = session_net_resolve,
+    .dial = session_net_dial,
+    .make_room = session_net_make_room,
+    .cancel = session_net_cancel,
+    .send_client = session_net_send_client,
+    .send_upstream = session_net_send_upstream,
+    .start_tunnel = session_net_start_tunnel,
+    .start_exchange = session_net_start_exchange,
+    .linger = session_net_linger,
+    .release = session_net_release,
+    .report = session_net_report,
+};
