@@ -12,7 +12,10 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
     os.path.abspath(__file__))))
 PRODUCT = ("common/", "supervisor/", "egress-proxy/", "llm-broker/")
 C_MAX, H_MAX, FUNCTION_MAX, DISPATCH_MAX = 600, 120, 60, 100
-COMMON_MODULES, COMMON_LINES = 16, 4000
+# Lines of code: comments and empty lines do not count.
+COMMON_MODULES, COMMON_LINES = 16, 5500
+# Pure parsers keep their position in a field; they have no story.
+PARSERS = {"http_body.c", "mcp_json.c", "mcp_line.c", "client_hello.c"}
 # One dispatch switch or table per process may be long.
 DISPATCH = re.compile(r"_(dispatch|step|on_message)$")
 ANY_NAME = {"main", "LLVMFuzzerTestOneInput", "__asan_default_options",
@@ -120,11 +123,13 @@ def check_source(path):
 def check_states(path):
     """Only X_enter assigns ->state."""
     lines = lines_of(path)
+    if os.path.basename(path) in PARSERS:
+        return
     for name, first, last in functions_of(path, lines):
         if name.endswith(("_enter", "_new", "_init", "_start", "_open")):
             continue
         for number in range(first, last):
-            if re.search(r"(->|\.)state\s*=[^=]", lines[number]):
+            if re.search(r"[\w\])](->|\.)state\s*=[^=]", lines[number]):
                 fault(f"{path}:{number + 1}",
                       f"{name} assigns state; only _enter may")
 
@@ -144,10 +149,16 @@ def check_header_alone(path):
               + done.stderr.strip().splitlines()[0])
 
 
+def code_lines(path):
+    text = re.sub(r"/\*.*?\*/", "", "\n".join(lines_of(path)), flags=re.S)
+    return sum(1 for line in text.splitlines() if line.strip())
+
+
 def check_common(files):
     common = [f for f in files if f.startswith("common/")]
     modules = [f for f in common if f.endswith(".h")]
-    total = sum(len(lines_of(f)) for f in common if f.endswith((".c", ".h")))
+    total = sum(code_lines(f) for f in common
+                if f.endswith((".c", ".h", ".inc")))
     if len(modules) > COMMON_MODULES:
         fault("common", f"{len(modules)} modules, at most {COMMON_MODULES}")
     if total > COMMON_LINES:

@@ -21,8 +21,8 @@ def play(proxy, row):
 def main():
     harness.need("openssl")
     net = drive.TestInternet()
-    proxy = drive.standard(net, "--hello-timeout", "1500",
-                           "--head-timeout", "3000")
+    proxy = drive.standard(net, "--limit", "hello_timeout_ms=1500",
+                           "--limit", "head_timeout_ms=3000")
     rows = list(vectors.rows())
     plain = [r for r in rows if r[1] != "hello"]
     with concurrent.futures.ThreadPoolExecutor(8) as pool:
