@@ -6,6 +6,7 @@
  * since other readers of the lockfile compute the same hashes.
  */
 #include <openssl/evp.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,6 +84,52 @@ digest_write_text(struct buffer *out, const char *text)
 static enum result digest_write(
     struct buffer *out, const json_t *value, unsigned depth);
 
+/* The fewest digits that read back as the same number: text_r is one digit,
+ * a point, the others, and an exponent. Returns how many others. */
+static int
+digest_shortest(double number, char *text_r, size_t size)
+{
+	int others;
+
+	for (others = 0; others < 16; others++) {
+		snprintf(text_r, size, "%.*e", others, number);
+		if (strtod(text_r, NULL) == number)
+			return others;
+	}
+	snprintf(text_r, size, "%.16e", number);
+	return 16;
+}
+
+/* As Python's repr: plain between 1e-4 and 1e16, with at least one digit
+ * behind the point. */
+static enum result
+digest_write_real(struct buffer *out, double number)
+{
+	char text[48], digits[32];
+	int others = digest_shortest(number, text, sizeof(text)), exponent;
+	const char *from = text[0] == '-' ? text + 1 : text;
+
+	exponent = atoi(strchr(from, 'e') + 1);
+	if (text[0] == '-')
+		buffer_append(out, "-", 1);
+	digits[0] = from[0];
+	if (others > 0)
+		memcpy(digits + 1, from + 2, (size_t)others);
+	digits[others + 1] = '\0';
+	if (exponent < -4 || exponent >= 16)
+		return buffer_printf(out, "%c%s%se%s%02d", digits[0],
+		    others > 0 ? "." : "", digits + 1, exponent < 0 ? "-" : "+",
+		    abs(exponent));
+	if (exponent < 0)
+		return buffer_printf(
+		    out, "0.%.*s%s", -exponent - 1, "000", digits);
+	if (exponent >= others)
+		return buffer_printf(out, "%s%.*s.0", digits, exponent - others,
+		    "0000000000000000");
+	return buffer_printf(
+	    out, "%.*s.%s", exponent + 1, digits, digits + exponent + 1);
+}
+
 static int
 digest_compare(const void *a, const void *b)
 {
@@ -156,9 +203,9 @@ digest_write(struct buffer *out, const json_t *value, unsigned depth)
 	case JSON_NULL:
 		return buffer_append_text(out, "null");
 	case JSON_REAL:
-		break;
+		return digest_write_real(out, json_real_value(value));
 	}
-	return RESULT_UNSUPPORTED;
+	return RESULT_INTERNAL;
 }
 
 enum result

@@ -26,8 +26,7 @@ enum result digest_sha256(
 /* Exactly 64 lower-case hex digits. */
 bool digest_is_hex(const char *text);
 
-/* Canonical text of a value; caller frees *text_r. Numbers with a fraction
- * are RESULT_UNSUPPORTED: two writers would spell them differently. */
+/* Canonical text of a value; caller frees *text_r. */
 enum result digest_canonical(const json_t *value, char **text_r, size_t *len_r);
 
 /* SHA-256 of the canonical text. */
