@@ -455,8 +455,8 @@ test_dns_replace_servers(void **state)
 	assert_int_equal(told.answer.from_cache, 0);
 	test_dns_expect(
 	    &told, (const char *const[]){"2001:db8::2", "192.0.2.2", NULL});
-	test_dns_close(&test);
 	dns_responder_close(&other);
+	test_dns_close(&test);
 }
 
 static void
