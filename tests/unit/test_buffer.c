@@ -72,8 +72,7 @@ reserve_is_clipped(void **state)
 	    buffer_reserve(&buffer, 1, &space, &room), RESULT_TOO_LONG);
 	assert_null(space);
 	buffer_consume(&buffer, 10);
-	assert_int_equal(
-	    buffer_reserve(&buffer, 20, &space, &room), RESULT_OK);
+	assert_int_equal(buffer_reserve(&buffer, 20, &space, &room), RESULT_OK);
 	assert_int_equal(room, 10);
 	assert_int_equal(buffer_bytes_borrow(&buffer)[0], 'x');
 	buffer_clear(&buffer);
@@ -117,7 +116,7 @@ every_result_has_a_text(void **state)
 			assert_string_not_equal(result_text((enum result)i),
 			    result_text((enum result)j));
 	}
-	assert_string_equal(result_text((enum result)-1), "unknown result");
+	assert_string_equal(result_text((enum result) - 1), "unknown result");
 	assert_string_equal(
 	    result_text((enum result)RESULT_COUNT), "unknown result");
 }

@@ -177,8 +177,7 @@ b031_plain_hello(void **state)
 	assert_int_equal(hello.version, 0x0303);
 	assert_int_equal(hello.records, 1);
 	assert_int_equal(hello.record_bytes, wire.len);
-	assert_int_equal(
-	    domain_parse("api.example.com", 15, &host), DOMAIN_OK);
+	assert_int_equal(domain_parse("api.example.com", 15, &host), DOMAIN_OK);
 	assert_int_equal(client_hello_check(&hello, &host, false), DENY_NONE);
 	assert_int_equal(domain_parse("example.com", 11, &host), DOMAIN_OK);
 	assert_int_equal(
@@ -236,8 +235,7 @@ pad_to(size_t size)
 {
 	static uint8_t padding[1 << 16];
 
-	put_extension(
-	    &extensions, 21, padding, size - extensions.len - 4 - 81);
+	put_extension(&extensions, 21, padding, size - extensions.len - 4 - 81);
 }
 
 static void
@@ -274,8 +272,8 @@ b036_several_records(void **state)
 	assert_string_equal(hello.name.name, "example.com");
 	/* What follows belongs to the tunnel. */
 	put(&wire, "\x14\x03\x03\0\x01\x01", 6);
-	assert_int_equal(feed(wire.bytes, wire.len, wire.len, &hello),
-	    CLIENT_HELLO_OK);
+	assert_int_equal(
+	    feed(wire.bytes, wire.len, wire.len, &hello), CLIENT_HELLO_OK);
 	assert_int_equal(hello.record_bytes, wire.len - 6);
 	/* One byte a record passes the record limit. */
 	wire.len = 0;
@@ -366,8 +364,7 @@ b038_not_tls(void **state)
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		start();
 		put(&wire, rows[i].bytes, rows[i].len);
-		assert_int_equal(
-		    read_all(&wire, &hello), CLIENT_HELLO_NOT_TLS);
+		assert_int_equal(read_all(&wire, &hello), CLIENT_HELLO_NOT_TLS);
 	}
 	assert_int_equal(
 	    client_hello_deny_code(CLIENT_HELLO_NOT_TLS), DENY_NOT_TLS);
@@ -403,9 +400,10 @@ b039_ambiguous_names(void **state)
 	put_name(&extensions, 0, "example.com", 11);
 	assert_int_equal(finish(16384, &hello), CLIENT_HELLO_BAD);
 	start(); /* two names in one */
-	put_extension(&extensions, 0, "\0\x0c\0\0\x03"
-				      "a.b\0\0\x03"
-				      "c.d",
+	put_extension(&extensions, 0,
+	    "\0\x0c\0\0\x03"
+	    "a.b\0\0\x03"
+	    "c.d",
 	    14);
 	assert_int_equal(finish(16384, &hello), CLIENT_HELLO_BAD);
 	start(); /* another type of name */
@@ -418,8 +416,9 @@ b039_ambiguous_names(void **state)
 	put_extension(&extensions, 0, "\0\0", 2);
 	assert_int_equal(finish(16384, &hello), CLIENT_HELLO_BAD);
 	start(); /* bytes behind the list */
-	put_extension(&extensions, 0, "\0\x06\0\0\x03"
-				      "a.bX",
+	put_extension(&extensions, 0,
+	    "\0\x06\0\0\x03"
+	    "a.bX",
 	    9);
 	assert_int_equal(finish(16384, &hello), CLIENT_HELLO_BAD);
 }
@@ -478,9 +477,9 @@ static void
 b043_legacy_fields(void **state)
 {
 	static const uint8_t places[] = {
-	    38,         /* session id: 32 becomes 33 */
+	    38,                      /* session id: 32 becomes 33 */
 	    4 + 2 + 32 + 1 + 32 + 1, /* cipher suites: odd */
-	    4,          /* legacy_version: not 3.x */
+	    4,                       /* legacy_version: not 3.x */
 	};
 	struct client_hello hello;
 	size_t i;
@@ -515,13 +514,13 @@ alpn_text_is_clean_and_cut(void **state)
 	list[0] = 0;
 	list[1] = 200;
 	for (i = 2; i < 202; i += 10)
-		memcpy(list + i, "\x09"
-				 "abcdefghi",
+		memcpy(list + i,
+		    "\x09"
+		    "abcdefghi",
 		    10);
 	put_extension(&extensions, 16, list, 202);
 	assert_int_equal(finish(16384, &hello), CLIENT_HELLO_OK);
-	assert_int_equal(
-	    strlen(hello.alpn), CLIENT_HELLO_ALPN_TEXT_MAX - 1);
+	assert_int_equal(strlen(hello.alpn), CLIENT_HELLO_ALPN_TEXT_MAX - 1);
 	start();
 	put_extension(&extensions, 16, "\0\x01\0", 3);
 	assert_int_equal(finish(16384, &hello), CLIENT_HELLO_BAD);

@@ -45,7 +45,7 @@ impossible_code_is_refused(void **state)
 	(void)state;
 	assert_string_equal(
 	    deny_text((enum deny_code)99), "policy_unavailable");
-	assert_int_equal(deny_status((enum deny_code)-1), 503);
+	assert_int_equal(deny_status((enum deny_code) - 1), 503);
 }
 
 static void
@@ -75,8 +75,7 @@ b072_replies_are_fixed(void **state)
 				     "Content-Length: %zu", &length),
 		    1);
 		assert_int_equal(strlen(body + 4), length);
-		assert_non_null(
-		    strstr(body, deny_sentence((enum deny_code)i)));
+		assert_non_null(strstr(body, deny_sentence((enum deny_code)i)));
 		buffer_free(&reply);
 	}
 }
@@ -88,8 +87,7 @@ b056_status_can_be_more_precise(void **state)
 
 	(void)state;
 	buffer_init(&reply, 2048);
-	assert_int_equal(
-	    deny_reply(DENY_BAD_REQUEST, 505, &reply), RESULT_OK);
+	assert_int_equal(deny_reply(DENY_BAD_REQUEST, 505, &reply), RESULT_OK);
 	assert_memory_equal(buffer_bytes_borrow(&reply),
 	    "HTTP/1.1 505 HTTP Version Not Supported\r\n", 41);
 	buffer_free(&reply);

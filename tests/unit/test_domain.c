@@ -195,8 +195,7 @@ b018_local_names(void **state)
 	assert_int_equal(domain_parse_any("intranet", 8, &domain), DOMAIN_OK);
 	assert_int_equal(
 	    domain_parse_any("127.1", 5, &domain), DOMAIN_LOOKS_NUMERIC);
-	assert_int_equal(
-	    domain_parse_any("a b", 3, &domain), DOMAIN_BAD_BYTE);
+	assert_int_equal(domain_parse_any("a b", 3, &domain), DOMAIN_BAD_BYTE);
 }
 
 static void
@@ -205,12 +204,10 @@ b043_lengths(void **state)
 	static const struct row rows[] = {
 	    {L63 ".com", 0, L63 ".com", DOMAIN_OK},
 	    {L63 "h.com", 0, NULL, DOMAIN_LABEL_TOO_LONG},
-	    {L63 "." L63 "." L63 "." L60 "a", 0, L63 "." L63 "." L63 "." L60
-						     "a",
-		DOMAIN_OK}, /* 253 */
-	    {L63 "." L63 "." L63 "." L60 "a.", 0, L63 "." L63 "." L63 "." L60
-						      "a",
-		DOMAIN_OK},
+	    {L63 "." L63 "." L63 "." L60 "a", 0,
+		L63 "." L63 "." L63 "." L60 "a", DOMAIN_OK}, /* 253 */
+	    {L63 "." L63 "." L63 "." L60 "a.", 0,
+		L63 "." L63 "." L63 "." L60 "a", DOMAIN_OK},
 	    {L63 "." L63 "." L63 "." L60 "ab", 0, NULL,
 		DOMAIN_TOO_LONG}, /* 254 */
 	    {L63 "." L63 "." L63 "." L63 "." L63, 0, NULL, DOMAIN_TOO_LONG},

@@ -88,7 +88,7 @@ play(const struct host_policy *policy, const struct row *row)
 		assert_string_equal(decision.rule, row->rule);
 	}
 }
-#define PLAY(policy, rows)                                              \
+#define PLAY(policy, rows)                                            \
 	for (size_t i = 0; i < sizeof(rows) / sizeof((rows)[0]); i++) \
 	play((policy), &(rows)[i])
 
@@ -118,18 +118,15 @@ b006_b007_names(void **state)
 	    {"example.com", 443, TUNNEL, DENY_NONE, "example.com:443"},
 	    {"EXAMPLE.com.", 443, TUNNEL, DENY_NONE, "example.com:443"},
 	    {"evilexample.com", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
-	    {"example.com.evil.com", 443, TUNNEL, DENY_HOST_NOT_ALLOWED,
-		NULL},
+	    {"example.com.evil.com", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
 	    {"a.example.com", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
 	    {"com", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
-	    {"a.wild.example", 443, TUNNEL, DENY_NONE,
-		"*.wild.example:443"},
-	    {"a.b.wild.example", 443, TUNNEL, DENY_NONE,
-		"*.wild.example:443"},
+	    {"a.wild.example", 443, TUNNEL, DENY_NONE, "*.wild.example:443"},
+	    {"a.b.wild.example", 443, TUNNEL, DENY_NONE, "*.wild.example:443"},
 	    {"wild.example", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
 	    {"evilwild.example", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
-	    {"metadata.google.internal", 443, TUNNEL,
-		DENY_HOST_NOT_ALLOWED, NULL},
+	    {"metadata.google.internal", 443, TUNNEL, DENY_HOST_NOT_ALLOWED,
+		NULL},
 	    {"localhost", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
 	    {"foo.localhost", 443, TUNNEL, DENY_HOST_NOT_ALLOWED, NULL},
 	    /* b063: the port is part of the entry. */
@@ -137,8 +134,7 @@ b006_b007_names(void **state)
 		"example.com:443"},
 	    {"example.com", 22, TUNNEL, DENY_PORT_NOT_ALLOWED,
 		"example.com:443"},
-	    {"x.example", 443, TUNNEL, DENY_PORT_NOT_ALLOWED,
-		"x.example:8443"},
+	    {"x.example", 443, TUNNEL, DENY_PORT_NOT_ALLOWED, "x.example:8443"},
 	    {"x.example", 8443, TUNNEL, DENY_NONE, "x.example:8443"},
 	};
 	struct host_policy *policy = make(allow, NULL);
@@ -151,25 +147,22 @@ b006_b007_names(void **state)
 static void
 b020_deny_wins(void **state)
 {
-	static const char *const allow[] = {"*.example.com",
-	    "bad.example.com", "http://plain.example", "plain.example",
-	    "ports.example", "ports.example:8443", NULL};
-	static const char *const deny[] = {"bad.example.com",
-	    "*.worse.example.com", "http://plain.example",
+	static const char *const allow[] = {"*.example.com", "bad.example.com",
+	    "http://plain.example", "plain.example", "ports.example",
 	    "ports.example:8443", NULL};
+	static const char *const deny[] = {"bad.example.com",
+	    "*.worse.example.com", "http://plain.example", "ports.example:8443",
+	    NULL};
 	static const struct row rows[] = {
-	    {"good.example.com", 443, TUNNEL, DENY_NONE,
-		"*.example.com:443"},
+	    {"good.example.com", 443, TUNNEL, DENY_NONE, "*.example.com:443"},
 	    {"bad.example.com", 443, TUNNEL, DENY_HOST_DENIED,
 		"bad.example.com"},
 	    {"BAD.example.com.", 443, TUNNEL, DENY_HOST_DENIED,
 		"bad.example.com"},
-	    {"bad.example.com", 9, TUNNEL, DENY_HOST_DENIED,
-		"bad.example.com"},
+	    {"bad.example.com", 9, TUNNEL, DENY_HOST_DENIED, "bad.example.com"},
 	    {"a.worse.example.com", 443, TUNNEL, DENY_HOST_DENIED,
 		"*.worse.example.com"},
-	    {"worse.example.com", 443, TUNNEL, DENY_NONE,
-		"*.example.com:443"},
+	    {"worse.example.com", 443, TUNNEL, DENY_NONE, "*.example.com:443"},
 	    {"plain.example", 80, HTTP, DENY_HOST_DENIED,
 		"http://plain.example"},
 	    {"plain.example", 443, TUNNEL, DENY_NONE, "plain.example:443"},
@@ -192,8 +185,7 @@ b045_both_verbs_one_gate(void **state)
 	static const struct row rows[] = {
 	    {"tls.example", 443, HTTP, DENY_PORT_NOT_ALLOWED,
 		"tls.example:443"},
-	    {"tls.example", 80, HTTP, DENY_PORT_NOT_ALLOWED,
-		"tls.example:443"},
+	    {"tls.example", 80, HTTP, DENY_PORT_NOT_ALLOWED, "tls.example:443"},
 	    {"plain.example", 8080, HTTP, DENY_NONE,
 		"http://plain.example:8080"},
 	    {"plain.example", 80, HTTP, DENY_PORT_NOT_ALLOWED,
@@ -219,17 +211,14 @@ b025_literals(void **state)
 	static const char *const deny[] = {
 	    "tcp://10.1.2.66", "tcp://10.1.2.67:9", NULL};
 	static const struct row rows[] = {
-	    {"10.1.2.3", 5432, TUNNEL, DENY_NONE,
-		"tcp://10.1.2.0/24:5432"},
+	    {"10.1.2.3", 5432, TUNNEL, DENY_NONE, "tcp://10.1.2.0/24:5432"},
 	    {"10.1.2.3", 5433, TUNNEL, DENY_PORT_NOT_ALLOWED,
 		"tcp://10.1.2.0/24:5432"},
 	    {"10.1.2.3", 5432, HTTP, DENY_PORT_NOT_ALLOWED,
 		"tcp://10.1.2.0/24:5432"},
 	    {"10.1.3.3", 5432, TUNNEL, DENY_IP_LITERAL, NULL},
-	    {"10.1.2.66", 5432, TUNNEL, DENY_HOST_DENIED,
-		"tcp://10.1.2.66"},
-	    {"10.1.2.67", 5432, TUNNEL, DENY_NONE,
-		"tcp://10.1.2.0/24:5432"},
+	    {"10.1.2.66", 5432, TUNNEL, DENY_HOST_DENIED, "tcp://10.1.2.66"},
+	    {"10.1.2.67", 5432, TUNNEL, DENY_NONE, "tcp://10.1.2.0/24:5432"},
 	    {"203.0.113.7", 22, TUNNEL, DENY_NONE, "tcp://203.0.113.7:22"},
 	    {"203.0.113.8", 22, TUNNEL, DENY_IP_LITERAL, NULL},
 	    {"fd12::5", 22, TUNNEL, DENY_NONE, "tcp://[fd12::]/16:22"},
@@ -242,8 +231,7 @@ b025_literals(void **state)
 	    {"192.168.1.1", 25, TUNNEL, DENY_ADDRESS_NOT_ALLOWED,
 		"tcp://192.0.0.0/8:25"},
 	    /* b018: metadata stays closed. */
-	    {"169.254.1.1", 80, TUNNEL, DENY_NONE,
-		"tcp://169.254.0.0/16:80"},
+	    {"169.254.1.1", 80, TUNNEL, DENY_NONE, "tcp://169.254.0.0/16:80"},
 	    {"169.254.169.254", 80, TUNNEL, DENY_ADDRESS_NOT_ALLOWED,
 		"tcp://169.254.0.0/16:80"},
 	    {"127.0.0.1", 443, TUNNEL, DENY_IP_LITERAL, NULL},
@@ -288,10 +276,8 @@ b019_one_bad_address_refuses_all(void **state)
 		size_t bad;
 	} rows[] = {
 	    {"a.example", {"8.8.8.8", "2606:4700::1"}, DENY_NONE, 1},
-	    {"a.example", {"8.8.8.8", "10.0.0.1"}, DENY_ADDRESS_NOT_ALLOWED,
-		1},
-	    {"a.example", {"10.0.0.1", "8.8.8.8"}, DENY_ADDRESS_NOT_ALLOWED,
-		0},
+	    {"a.example", {"8.8.8.8", "10.0.0.1"}, DENY_ADDRESS_NOT_ALLOWED, 1},
+	    {"a.example", {"10.0.0.1", "8.8.8.8"}, DENY_ADDRESS_NOT_ALLOWED, 0},
 	    {"a.example", {"8.8.8.8", "::1", "9.9.9.9"},
 		DENY_ADDRESS_NOT_ALLOWED, 1},
 	    {"a.example", {"::ffff:127.0.0.1"}, DENY_ADDRESS_NOT_ALLOWED, 0},
@@ -303,13 +289,12 @@ b019_one_bad_address_refuses_all(void **state)
 	    {"private.example", {"10.1.1.1", "8.8.8.8"}, DENY_NONE, 1},
 	    {"private.example", {"10.1.1.1", "10.2.0.0"},
 		DENY_ADDRESS_NOT_ALLOWED, 1},
-	    {"private.example", {"169.254.169.254"},
-		DENY_ADDRESS_NOT_ALLOWED, 0},
+	    {"private.example", {"169.254.169.254"}, DENY_ADDRESS_NOT_ALLOWED,
+		0},
 	    {"private.example", {"127.0.0.1"}, DENY_ADDRESS_NOT_ALLOWED, 0},
 	    /* What is listed for one name is not listed for another. */
 	    {"other.example", {"10.1.1.1"}, DENY_ADDRESS_NOT_ALLOWED, 0},
-	    {"sub.private.example", {"10.1.1.1"}, DENY_ADDRESS_NOT_ALLOWED,
-		0},
+	    {"sub.private.example", {"10.1.1.1"}, DENY_ADDRESS_NOT_ALLOWED, 0},
 	    {"home.example", {"5.5.5.5"}, DENY_NONE, 0},
 	};
 	static const char *const deny[] = {"tcp://7.7.7.0/24", NULL};
@@ -318,16 +303,15 @@ b019_one_bad_address_refuses_all(void **state)
 
 	(void)state;
 	assert_int_equal(host_policy_add_own(policy, "5.5.5.5"), RESULT_OK);
-	assert_int_equal(
-	    host_policy_add_own(policy, "10.1.1.0/24"), RESULT_OK);
+	assert_int_equal(host_policy_add_own(policy, "10.1.1.0/24"), RESULT_OK);
 	assert_int_equal(host_policy_add_extra_range(
 			     policy, "private.example", "10.1.0.0/16"),
 	    RESULT_OK);
 	assert_int_equal(host_policy_add_extra_range(
 			     policy, "private.example", "169.254.0.0/16"),
 	    RESULT_OK);
-	assert_int_equal(host_policy_add_extra_range(
-			     policy, "home.example", "5.5.5.5/32"),
+	assert_int_equal(
+	    host_policy_add_extra_range(policy, "home.example", "5.5.5.5/32"),
 	    RESULT_OK);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		enum deny_code code =
@@ -347,8 +331,8 @@ no_addresses_no_dial(void **state)
 	struct host_policy *policy = make(NULL, NULL);
 
 	(void)state;
-	assert_int_equal(judge(policy, "a.example", none, NULL),
-	    DENY_ADDRESS_NOT_ALLOWED);
+	assert_int_equal(
+	    judge(policy, "a.example", none, NULL), DENY_ADDRESS_NOT_ALLOWED);
 	host_policy_free(&policy);
 }
 
@@ -407,8 +391,8 @@ b044_narrower(void **state)
 	next = make(narrow, deny);
 	assert_true(host_policy_is_narrower(next, old));
 	assert_false(host_policy_is_narrower(old, next));
-	assert_int_equal(host_policy_add_extra_range(
-			     next, "b.example", "10.0.0.0/8"),
+	assert_int_equal(
+	    host_policy_add_extra_range(next, "b.example", "10.0.0.0/8"),
 	    RESULT_OK);
 	assert_false(host_policy_is_narrower(next, old));
 	host_policy_free(&next);
@@ -454,10 +438,9 @@ i11_bounded(void **state)
 	    POLICY_ENTRY_TOO_LONG);
 	assert_int_equal(
 	    host_policy_allow_count(policy), HOST_POLICY_ENTRIES_MAX);
-	assert_string_equal(host_policy_allow_borrow(policy, 7)->text,
-	    "h7.example.com:443");
-	assert_null(
-	    host_policy_allow_borrow(policy, HOST_POLICY_ENTRIES_MAX));
+	assert_string_equal(
+	    host_policy_allow_borrow(policy, 7)->text, "h7.example.com:443");
+	assert_null(host_policy_allow_borrow(policy, HOST_POLICY_ENTRIES_MAX));
 	host_policy_free(&policy);
 }
 

@@ -54,12 +54,12 @@ whole_object(void **state)
 	assert_int_equal(domain_parse("a.example", 9, &name), DOMAIN_OK);
 	assert_true(host_policy_ech_allowed(policy, &name));
 	assert_int_equal(ip_addr_parse("127.9.9.9", 9, &addr), RESULT_OK);
-	assert_int_equal(host_policy_check_answer(
-			     policy, &name, 443, &addr, 1, &rule, NULL),
+	assert_int_equal(
+	    host_policy_check_answer(policy, &name, 443, &addr, 1, &rule, NULL),
 	    DENY_NONE);
 	assert_int_equal(ip_addr_parse("5.5.5.5", 7, &addr), RESULT_OK);
-	assert_int_equal(host_policy_check_answer(
-			     policy, &name, 443, &addr, 1, &rule, NULL),
+	assert_int_equal(
+	    host_policy_check_answer(policy, &name, 443, &addr, 1, &rule, NULL),
 	    DENY_ADDRESS_NOT_ALLOWED);
 	host_policy_free(&policy);
 	assert_int_equal(load("{\"allow\":[]}", &policy, &fault), RESULT_OK);

@@ -37,9 +37,10 @@ play(const struct row *rows, size_t count, bool response)
 			copy = malloc(cut + 1);
 			assert_non_null(copy);
 			memcpy(copy, rows[i].bytes, cut);
-			status = response
-			    ? http_head_parse_response(copy, cut, &head)
-			    : http_head_parse_request(copy, cut, &head);
+			status =
+			    response
+				? http_head_parse_response(copy, cut, &head)
+				: http_head_parse_request(copy, cut, &head);
 			free(copy);
 			if (status != HTTP_HEAD_NEED_MORE)
 				break;
@@ -57,13 +58,10 @@ b052_line_ends(void **state)
 	static const struct row rows[] = {
 	    {"CONNECT a.example:443 HTTP/1.1\nHost: a.example:443\n\n",
 		HTTP_HEAD_BAD_LINE_END},
-	    {"GET / HTTP/1.1\r\nHost: a.example\n\r\n",
-		HTTP_HEAD_BAD_LINE_END},
+	    {"GET / HTTP/1.1\r\nHost: a.example\n\r\n", HTTP_HEAD_BAD_LINE_END},
 	    {"GET / HTTP/1.1\r\n" H "\n", HTTP_HEAD_BAD_LINE_END},
-	    {"GET / HTTP/1.1\rHost: a.example\r\n\r\n",
-		HTTP_HEAD_BAD_LINE_END},
-	    {"GET / HTTP/1.1\r\n" H "X: a\rb\r\n\r\n",
-		HTTP_HEAD_BAD_LINE_END},
+	    {"GET / HTTP/1.1\rHost: a.example\r\n\r\n", HTTP_HEAD_BAD_LINE_END},
+	    {"GET / HTTP/1.1\r\n" H "X: a\rb\r\n\r\n", HTTP_HEAD_BAD_LINE_END},
 	    {"GET / HTTP/1.1\r\r\n" H "\r\n", HTTP_HEAD_BAD_LINE_END},
 	    {"\r\nGET / HTTP/1.1\r\n" H "\r\n", HTTP_HEAD_BAD_LINE_END},
 	    {"\nGET / HTTP/1.1\r\n" H "\r\n", HTTP_HEAD_BAD_LINE_END},
@@ -92,8 +90,7 @@ b048_one_host(void **state)
 		HTTP_HEAD_HOST_REPEATED},
 	    {"GET / HTTP/1.1\r\nX: y\r\n\r\n", HTTP_HEAD_HOST_MISSING},
 	    {"GET / HTTP/1.1\r\n\r\n", HTTP_HEAD_HOST_MISSING},
-	    {"CONNECT a.example:443 HTTP/1.1\r\n\r\n",
-		HTTP_HEAD_HOST_MISSING},
+	    {"CONNECT a.example:443 HTTP/1.1\r\n\r\n", HTTP_HEAD_HOST_MISSING},
 	};
 
 	(void)state;
@@ -137,12 +134,9 @@ b051_framing(void **state)
 		HTTP_HEAD_BAD_CODING},
 	    {"POST / HTTP/1.0\r\n" H "Transfer-Encoding: chunked\r\n\r\n",
 		HTTP_HEAD_BAD_CODING},
-	    {"POST / HTTP/1.1\r\n" H "X: a\r\n b\r\n\r\n",
-		HTTP_HEAD_FOLDED},
-	    {"POST / HTTP/1.1\r\n" H "X: a\r\n\tb\r\n\r\n",
-		HTTP_HEAD_FOLDED},
-	    {"POST / HTTP/1.1\r\n Host: a.example\r\n\r\n",
-		HTTP_HEAD_FOLDED},
+	    {"POST / HTTP/1.1\r\n" H "X: a\r\n b\r\n\r\n", HTTP_HEAD_FOLDED},
+	    {"POST / HTTP/1.1\r\n" H "X: a\r\n\tb\r\n\r\n", HTTP_HEAD_FOLDED},
+	    {"POST / HTTP/1.1\r\n Host: a.example\r\n\r\n", HTTP_HEAD_FOLDED},
 	    {"POST / HTTP/1.1\r\n" H "Content-Length : 3\r\n\r\n",
 		HTTP_HEAD_BAD_FIELD_NAME},
 	    {"POST / HTTP/1.1\r\n" H "Transfer-Encoding: ChUnKeD\r\n\r\n",
@@ -161,12 +155,10 @@ b054_field_names(void **state)
 	static const struct row rows[] = {
 	    {"GET / HTTP/1.1\r\n" H "x_api_key: a\r\n\r\n",
 		HTTP_HEAD_BAD_FIELD_NAME},
-	    {"GET / HTTP/1.1\r\n" H ": a\r\n\r\n",
-		HTTP_HEAD_BAD_FIELD_NAME},
+	    {"GET / HTTP/1.1\r\n" H ": a\r\n\r\n", HTTP_HEAD_BAD_FIELD_NAME},
 	    {"GET / HTTP/1.1\r\n" H "nocolon\r\n\r\n",
 		HTTP_HEAD_BAD_FIELD_NAME},
-	    {"GET / HTTP/1.1\r\n" H "x y: a\r\n\r\n",
-		HTTP_HEAD_BAD_FIELD_NAME},
+	    {"GET / HTTP/1.1\r\n" H "x y: a\r\n\r\n", HTTP_HEAD_BAD_FIELD_NAME},
 	    {"GET / HTTP/1.1\r\n" H "x\"y: a\r\n\r\n",
 		HTTP_HEAD_BAD_FIELD_NAME},
 	    {"GET / HTTP/1.1\r\n" H "x\xc3\xa9: a\r\n\r\n",
@@ -243,24 +235,23 @@ b069_bounds(void **state)
 	(void)state;
 	used = (size_t)snprintf(bytes, sizeof(bytes), "GET / HTTP/1.1\r\n" H);
 	for (i = 0; i < HTTP_HEAD_FIELDS_MAX; i++)
-		used += (size_t)snprintf(bytes + used, sizeof(bytes) - used,
-		    "x-%zu: y\r\n", i);
+		used += (size_t)snprintf(
+		    bytes + used, sizeof(bytes) - used, "x-%zu: y\r\n", i);
 	assert_int_equal(http_head_parse_request(bytes, used, &head),
 	    HTTP_HEAD_TOO_MANY_FIELDS);
 
 	memset(bytes, 'a', sizeof(bytes));
-	assert_int_equal(http_head_parse_request(bytes, HTTP_HEAD_BYTES_MAX,
-			     &head),
+	assert_int_equal(
+	    http_head_parse_request(bytes, HTTP_HEAD_BYTES_MAX, &head),
 	    HTTP_HEAD_NEED_MORE);
-	assert_int_equal(http_head_parse_request(bytes,
-			     HTTP_HEAD_BYTES_MAX + 1, &head),
+	assert_int_equal(
+	    http_head_parse_request(bytes, HTTP_HEAD_BYTES_MAX + 1, &head),
 	    HTTP_HEAD_TOO_LONG);
 
 	memcpy(bytes, "GET /", 5);
-	memcpy(bytes + HTTP_HEAD_TARGET_MAX + 10,
-	    " HTTP/1.1\r\n" H "\r\n", 30);
-	assert_int_equal(http_head_parse_request(bytes,
-			     HTTP_HEAD_TARGET_MAX + 40, &head),
+	memcpy(bytes + HTTP_HEAD_TARGET_MAX + 10, " HTTP/1.1\r\n" H "\r\n", 30);
+	assert_int_equal(
+	    http_head_parse_request(bytes, HTTP_HEAD_TARGET_MAX + 40, &head),
 	    HTTP_HEAD_TOO_LONG);
 }
 
@@ -309,7 +300,8 @@ responses(void **state)
 	    {"HTTP/2.0 200 OK\r\n\r\n", HTTP_HEAD_BAD_VERSION},
 	    {"ICY 200 OK\r\n\r\n", HTTP_HEAD_BAD_LINE},
 	    {"HTTP/1.1 200 OK\n\n", HTTP_HEAD_BAD_LINE_END},
-	    {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
+	    {"HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: "
+	     "2\r\n\r\n",
 		HTTP_HEAD_BAD_LENGTH},
 	    {"HTTP/1.1 200 OK\r\nX: a\r\n b\r\n\r\n", HTTP_HEAD_FOLDED},
 	};
@@ -317,8 +309,8 @@ responses(void **state)
 
 	(void)state;
 	play(rows, sizeof(rows) / sizeof(rows[0]), true);
-	assert_int_equal(http_head_parse_response(
-			     "HTTP/1.1 503 No\r\n\r\n", 19, &head),
+	assert_int_equal(
+	    http_head_parse_response("HTTP/1.1 503 No\r\n\r\n", 19, &head),
 	    HTTP_HEAD_OK);
 	assert_int_equal(head.status, 503);
 	assert_int_equal(head.head_len, 19);

@@ -37,12 +37,11 @@ b014_odd_ipv4(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
-		assert_int_equal(ip_addr_parse(odd[i], strlen(odd[i]), &addr),
-		    RESULT_BAD);
+		assert_int_equal(
+		    ip_addr_parse(odd[i], strlen(odd[i]), &addr), RESULT_BAD);
 		assert_int_equal(addr.family, 0);
 	}
-	assert_int_equal(
-	    ip_addr_parse("127.0.0.1\0.x", 12, &addr), RESULT_BAD);
+	assert_int_equal(ip_addr_parse("127.0.0.1\0.x", 12, &addr), RESULT_BAD);
 	assert_int_equal(ip_addr_parse("127.0.0.1x", 9, &addr), RESULT_OK);
 }
 
@@ -83,8 +82,8 @@ b012_ipv6_spellings(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(bad) / sizeof(bad[0]); i++)
-		assert_int_equal(ip_addr_parse(bad[i], strlen(bad[i]), &addr),
-		    RESULT_BAD);
+		assert_int_equal(
+		    ip_addr_parse(bad[i], strlen(bad[i]), &addr), RESULT_BAD);
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
 		addr = make(good[i][0]);
 		ip_addr_text(&addr, text);
@@ -112,8 +111,8 @@ play(const struct row *rows, size_t count, const struct ip_cidr_list *own)
 		verdict = ip_addr_judge(&addr, own, &rule);
 		if (verdict != rows[i].verdict ||
 		    strncmp(rule, rows[i].rule, strlen(rows[i].rule)) != 0)
-			fail_msg("%s gave %d, %s", rows[i].text, (int)verdict,
-			    rule);
+			fail_msg(
+			    "%s gave %d, %s", rows[i].text, (int)verdict, rule);
 		assert_int_equal(ip_addr_judge(&addr, own, NULL), verdict);
 	}
 }
@@ -156,8 +155,7 @@ b016_embedded(void **state)
 	    {"2001:0:808:808:0:0:f7f7:f7f7", IP_SPECIAL, "2001::/32"},
 	    /* ISATAP below an ordinary prefix. */
 	    {"2600:1234::5efe:10.0.0.1", IP_EMBEDDED, "10.0.0.0/8"},
-	    {"2600:1234::200:5efe:192.168.1.1", IP_EMBEDDED,
-		"192.168.0.0/16"},
+	    {"2600:1234::200:5efe:192.168.1.1", IP_EMBEDDED, "192.168.0.0/16"},
 	    {"2600:1234::5efe:8.8.8.8", IP_GLOBAL, "globally"},
 	};
 
@@ -206,14 +204,13 @@ struct range {
 };
 #define NOT_GLOBAL false
 #define GLOBAL true
-#define PAIR(g) (uint8_t)((g) >> 8), (uint8_t)((g) & 0xff)
+#define PAIR(g) (uint8_t)((g) >> 8), (uint8_t)((g)&0xff)
 #define IP_SPECIAL_V4(a, b, c, d, prefix, reach, text) \
 	{{{4, {a, b, c, d}}, prefix}, reach},
-#define IP_SPECIAL_V6(a, b, c, d, e, f, g, h, prefix, reach, text)     \
-	{{{6,                                                          \
-	      {PAIR(a), PAIR(b), PAIR(c), PAIR(d), PAIR(e), PAIR(f),   \
-		  PAIR(g), PAIR(h)}},                                  \
-	     prefix},                                                  \
+#define IP_SPECIAL_V6(a, b, c, d, e, f, g, h, prefix, reach, text)            \
+	{{{6, {PAIR(a), PAIR(b), PAIR(c), PAIR(d), PAIR(e), PAIR(f), PAIR(g), \
+		  PAIR(h)}},                                                  \
+	     prefix},                                                         \
 	    reach},
 static const struct range ranges[] = {
 #include "common/ip_addr_special.inc"
@@ -228,8 +225,7 @@ expected_global(const struct ip_addr *addr)
 
 	for (i = 0; i < RANGES; i++)
 		if (ip_addr_cidr_contains(&ranges[i].cidr, addr) &&
-		    (best == NULL ||
-			ranges[i].cidr.prefix > best->cidr.prefix))
+		    (best == NULL || ranges[i].cidr.prefix > best->cidr.prefix))
 			best = &ranges[i];
 	return best == NULL || best->global;
 }
@@ -314,8 +310,8 @@ b021_own_addresses(void **state)
 	(void)state;
 	assert_int_equal(
 	    ip_addr_parse_cidr("8.8.8.8", 7, &items[0]), RESULT_OK);
-	assert_int_equal(ip_addr_parse_cidr("2606:4700:1::/48", 16, &items[1]),
-	    RESULT_OK);
+	assert_int_equal(
+	    ip_addr_parse_cidr("2606:4700:1::/48", 16, &items[1]), RESULT_OK);
 	play(rows, sizeof(rows) / sizeof(rows[0]), &own);
 }
 
@@ -338,8 +334,8 @@ cidr_spellings(void **state)
 		    ip_addr_parse_cidr(bad[i], strlen(bad[i]), &cidr),
 		    RESULT_BAD);
 	for (i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		assert_int_equal(ip_addr_parse_cidr(good[i][0],
-				     strlen(good[i][0]), &cidr),
+		assert_int_equal(
+		    ip_addr_parse_cidr(good[i][0], strlen(good[i][0]), &cidr),
 		    RESULT_OK);
 		ip_addr_cidr_text(&cidr, text);
 		assert_string_equal(text, good[i][1]);
@@ -382,15 +378,15 @@ sockaddr_round_trip(void **state)
 	for (i = 0; i < 2; i++) {
 		addr = make(texts[i]);
 		len = ip_addr_to_sockaddr(&addr, 4433, &storage);
-		assert_int_equal(ip_addr_from_sockaddr(
-				     (struct sockaddr *)&storage, len, &back,
-				     &port),
+		assert_int_equal(
+		    ip_addr_from_sockaddr(
+			(struct sockaddr *)&storage, len, &back, &port),
 		    RESULT_OK);
 		assert_true(ip_addr_equal(&addr, &back));
 		assert_int_equal(port, 4433);
-		assert_int_equal(ip_addr_from_sockaddr(
-				     (struct sockaddr *)&storage, 4, &back,
-				     &port),
+		assert_int_equal(
+		    ip_addr_from_sockaddr(
+			(struct sockaddr *)&storage, 4, &back, &port),
 		    RESULT_BAD);
 	}
 	memset(&addr, 0, sizeof(addr));

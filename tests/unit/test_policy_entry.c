@@ -44,8 +44,7 @@ canonical_spellings(void **state)
 		POLICY_ENTRY_TLS},
 	    {"xn--mnchen-3ya.de", MANIFEST, "xn--mnchen-3ya.de:443",
 		POLICY_ENTRY_TLS},
-	    {"*.Example.com", HOST, "*.example.com:443",
-		POLICY_ENTRY_WILDCARD},
+	    {"*.Example.com", HOST, "*.example.com:443", POLICY_ENTRY_WILDCARD},
 	    {"*.example.com:8443", CONSENTED, "*.example.com:8443",
 		POLICY_ENTRY_WILDCARD},
 	    {"tcp://10.1.2.0/24:5432", HOST, "tcp://10.1.2.0/24:5432",
@@ -67,11 +66,9 @@ canonical_spellings(void **state)
 		POLICY_ENTRY_TLS},
 	    {"*.com", DENY, "*.com", POLICY_ENTRY_WILDCARD},
 	    {"intranet", DENY, "intranet", POLICY_ENTRY_TLS},
-	    {"tcp://10.0.0.0/8", DENY, "tcp://10.0.0.0/8",
-		POLICY_ENTRY_RAW},
+	    {"tcp://10.0.0.0/8", DENY, "tcp://10.0.0.0/8", POLICY_ENTRY_RAW},
 	    {"tcp://0.0.0.0/0", DENY, "tcp://0.0.0.0/0", POLICY_ENTRY_RAW},
-	    {"http://x.example", DENY, "http://x.example",
-		POLICY_ENTRY_HTTP},
+	    {"http://x.example", DENY, "http://x.example", POLICY_ENTRY_HTTP},
 	};
 	struct policy_entry entry, again;
 	enum policy_entry_fault fault;
@@ -79,8 +76,8 @@ canonical_spellings(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		fault = policy_entry_parse(rows[i].text,
-		    strlen(rows[i].text), rows[i].asker, &entry);
+		fault = policy_entry_parse(
+		    rows[i].text, strlen(rows[i].text), rows[i].asker, &entry);
 		if (fault != POLICY_ENTRY_OK)
 			fail_msg("%s %s", rows[i].text,
 			    policy_entry_fault_text(fault, entry.name_fault));
@@ -88,8 +85,7 @@ canonical_spellings(void **state)
 		assert_int_equal(entry.kind, rows[i].kind);
 		/* The canonical spelling means the same and is stable. */
 		assert_int_equal(policy_entry_parse(entry.text,
-				     strlen(entry.text), rows[i].asker,
-				     &again),
+				     strlen(entry.text), rows[i].asker, &again),
 		    POLICY_ENTRY_OK);
 		assert_string_equal(again.text, entry.text);
 		assert_true(policy_entry_includes(&entry, &again));
@@ -184,8 +180,8 @@ refused_entries(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		fault = policy_entry_parse(rows[i].text,
-		    strlen(rows[i].text), rows[i].asker, &entry);
+		fault = policy_entry_parse(
+		    rows[i].text, strlen(rows[i].text), rows[i].asker, &entry);
 		if (fault != rows[i].fault)
 			fail_msg("'%s' %s", rows[i].text,
 			    policy_entry_fault_text(fault, entry.name_fault));
@@ -272,8 +268,8 @@ every_fault_has_a_text(void **state)
 	for (i = 0; i < POLICY_ENTRY_FAULT_COUNT; i++)
 		assert_non_null(policy_entry_fault_text(
 		    (enum policy_entry_fault)i, DOMAIN_EMPTY));
-	assert_non_null(policy_entry_fault_text(
-	    (enum policy_entry_fault)99, DOMAIN_EMPTY));
+	assert_non_null(
+	    policy_entry_fault_text((enum policy_entry_fault)99, DOMAIN_EMPTY));
 }
 
 int

@@ -41,8 +41,8 @@ b008_over_broad_wildcards(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		assert_int_equal(domain_parse_any(rows[i].base,
-				     strlen(rows[i].base), &base),
+		assert_int_equal(
+		    domain_parse_any(rows[i].base, strlen(rows[i].base), &base),
 		    DOMAIN_OK);
 		result = suffix_check_wildcard(&base, why);
 		if (result != rows[i].result)
@@ -62,14 +62,14 @@ only_wildcards_are_asked(void **state)
 
 	(void)state;
 	for (i = 0; i < 3; i++) {
-		assert_int_equal(policy_entry_parse(entries[i],
-				     strlen(entries[i]),
-				     POLICY_ENTRY_FROM_HOST, &entry),
+		assert_int_equal(
+		    policy_entry_parse(entries[i], strlen(entries[i]),
+			POLICY_ENTRY_FROM_HOST, &entry),
 		    POLICY_ENTRY_OK);
 		assert_int_equal(suffix_check_entry(&entry, why), RESULT_OK);
 	}
-	assert_int_equal(policy_entry_parse("*.github.io", 11,
-			     POLICY_ENTRY_FROM_HOST, &entry),
+	assert_int_equal(policy_entry_parse(
+			     "*.github.io", 11, POLICY_ENTRY_FROM_HOST, &entry),
 	    POLICY_ENTRY_OK);
 	assert_int_equal(suffix_check_entry(&entry, why), RESULT_REFUSED);
 }
