@@ -462,6 +462,8 @@ gate_finished(const struct gate *gate, enum gate_stream output)
 			   !gate->present[GATE_CLIENT_IN]);
 	if (output == GATE_WORK_IN)
 		return true;
+	if (output == GATE_CLIENT_ERR && !gate->ended[GATE_WORK_ERR])
+		return gate->state == GATE_DONE;
 	return gate->state == GATE_DRAINING || gate->state == GATE_DONE;
 }
 

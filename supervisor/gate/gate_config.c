@@ -13,7 +13,7 @@
 static const char *const gate_config_keys[] = {"mode", "package", "tier",
     "tools", "resources", "prompts", "line_max", "output_max",
     "request_timeout_s", "grace_ms", "list_timeout_s", "json", "uid",
-    "log_level", "landlock", NULL};
+    "log_level", "no_landlock", NULL};
 
 /* A word out of a list, or a fault; the index is what it stands for. */
 static size_t
@@ -116,7 +116,7 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
 
 	memset(config_r, 0, sizeof(*config_r));
 	policy->package = "the package";
-	policy->resources = policy->prompts = config_r->landlock = true;
+	policy->resources = policy->prompts = true;
 	json_field_only(options, GATE_CONFIG_PATH, gate_config_keys, fault);
 	config_r->options.mode =
 	    (enum gate_mode)gate_config_word(options, "mode", "", modes, fault);
@@ -131,8 +131,8 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
 	    options, GATE_CONFIG_PATH, "prompts", &policy->prompts, fault);
 	json_field_bool_opt(
 	    options, GATE_CONFIG_PATH, "json", &config_r->options.json, fault);
-	json_field_bool_opt(
-	    options, GATE_CONFIG_PATH, "landlock", &config_r->landlock, fault);
+	json_field_bool_opt(options, GATE_CONFIG_PATH, "no_landlock",
+	    &config_r->no_landlock, fault);
 	gate_config_numbers(options, config_r, fault);
 	gate_config_tools(options, config_r, fault);
 	return fault->text[0] == '\0' ? RESULT_OK : RESULT_BAD;

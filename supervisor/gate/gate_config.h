@@ -7,7 +7,7 @@
  *   resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
  *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
  *   grace_ms (2000) · list_timeout_s (60) · json FLAG (false) ·
- *   uid (65534) · log_level TEXT (info) · landlock FLAG (true)
+ *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H
@@ -27,7 +27,7 @@ struct gate_config {
 	struct gate_options options;
 	const char **tools;    /* owned array, texts in the JSON */
 	uid_t uid;             /* dropped to when we are root */
-	bool landlock;         /* false only by named override */
+	bool no_landlock;      /* the host's named override */
 	enum log_level lowest; /* least level logged */
 };
 

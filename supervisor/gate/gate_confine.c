@@ -25,7 +25,7 @@ gate_confine_enter(const struct gate_config *config,
 {
 	struct confine_spec spec = {
 	    .syscalls = gate_confine_syscalls,
-	    .landlock_required = config->landlock,
+	    .landlock_required = !config->no_landlock,
 	    .uid = config->uid,
 	    .gid = (gid_t)config->uid,
 	    .memory_max =

@@ -17,7 +17,8 @@
 #include "common/ipc.h"
 #include "common/log.h"
 
-#define GATE_IO_READS 4U /* reads of one stream per turn of the loop */
+#define GATE_IO_READS 4U       /* reads of one stream per turn of the loop */
+#define GATE_IO_FLUSH_MS 1000U /* after something happened */
 
 struct gate_io_end {
 	struct gate_io *io;
@@ -35,7 +36,8 @@ struct gate_io {
 	void *context;
 	struct gate_io_end ends[GATE_STREAM_COUNT];
 	struct event *timer;
-	int probe_fd; /* an epoll of its own: can this be waited for? */
+	struct event *flush; /* writes the log's pending summaries */
+	int probe_fd;        /* an epoll of its own: can this be waited for? */
 	bool is_done;
 	char chunk[MCP_LINE_CHUNK];
 };
@@ -195,9 +197,17 @@ gate_io_time(evutil_socket_t fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
-	log_flush();
 	gate_io_step(io, GATE_EVENT_TIME, GATE_STREAM_COUNT, NULL, 0);
 	gate_io_update(io);
+}
+
+static void
+gate_io_flush(evutil_socket_t fd, short what, void *context)
+{
+	(void)fd;
+	(void)what;
+	(void)context;
+	log_flush();
 }
 
 static void
@@ -206,6 +216,10 @@ gate_io_update_timer(struct gate_io *io)
 	uint64_t now = event_loop_now_ms(), next = gate_next_ms(io->gate, now);
 	struct timeval wait;
 
+	if (event_pending(io->flush, EV_TIMEOUT, NULL) == 0) {
+		wait = event_loop_timeval(GATE_IO_FLUSH_MS);
+		(void)event_add(io->flush, &wait);
+	}
 	(void)event_del(io->timer);
 	if (next == 0)
 		return;
@@ -253,7 +267,8 @@ gate_io_new(struct event_base *base, struct gate *gate,
 	}
 	io->probe_fd = epoll_create1(EPOLL_CLOEXEC);
 	io->timer = evtimer_new(base, gate_io_time, io);
-	if (io->probe_fd < 0 || io->timer == NULL) {
+	io->flush = evtimer_new(base, gate_io_flush, io);
+	if (io->probe_fd < 0 || io->timer == NULL || io->flush == NULL) {
 		gate_io_free(&io);
 		return RESULT_SYSTEM;
 	}
@@ -272,6 +287,8 @@ gate_io_free(struct gate_io **io)
 		gate_io_close(&(*io)->ends[i]);
 	if ((*io)->timer != NULL)
 		event_free((*io)->timer);
+	if ((*io)->flush != NULL)
+		event_free((*io)->flush);
 	fd_close(&(*io)->probe_fd);
 	free(*io);
 	*io = NULL;

@@ -27,6 +27,8 @@
 
 #include <sys/random.h>
 
+#define MAIN_LOG_RATE 1000U /* lines of one event per second */
+
 struct main_process {
 	struct event_base *base;
 	struct peer *peer;
@@ -211,17 +213,19 @@ main(void)
 
 	memset(&process, 0, sizeof(process));
 	(void)signal(SIGPIPE, SIG_IGN);
+	log_open(STDERR_FILENO, "agentnode-gate", LOG_INFO_LEVEL);
 	confine_preload();
 	if (peer_receive_first(IPC_CONTROL_FD, IPC_GATE, IPC_SUPERVISOR,
 		IPC_START_TIMEOUT_MS, &first, detail,
 		sizeof(detail)) != RESULT_OK)
-		return IPC_EXIT_BAD_CONFIG;
-	log_open(
-	    ipc_message_take_fd(&first, 0), "agentnode-gate", LOG_INFO_LEVEL);
+		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config", detail);
+	log_fd = ipc_message_take_fd(&first, 0);
+	log_open(log_fd, "agentnode-gate", LOG_INFO_LEVEL);
 	if (gate_config_read(json_object_get(first.body, "options"), &config,
 		&fault) != RESULT_OK)
 		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config", fault.text);
 	log_open(log_fd, "agentnode-gate", config.lowest);
+	log_set_rate(MAIN_LOG_RATE);
 	sandbox = json_string_value(json_object_get(first.body, "sandbox"));
 	if (sandbox != NULL)
 		log_set_sandbox(sandbox);
