@@ -1,0 +1,276 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The supervisor's client with the real, confined agentnode-ledger: records
+ * are on disk when it says so; a ledger that dies, a chain that was changed
+ * and a full or foreign folder are told, once.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <ftw.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "supervisor/ledger/audit_verify.h"
+#include "supervisor/policy/audit.h"
+
+static char test_audit_home[64];
+
+struct test_audit_told {
+	int count;
+	enum result result;
+	char detail[256];
+	struct audit **free_inside; /* free the audit in the callback */
+};
+
+static void
+test_audit_on_done(enum result result, const char *detail, void *context)
+{
+	struct test_audit_told *told = context;
+
+	told->count++;
+	told->result = result;
+	snprintf(told->detail, sizeof(told->detail), "%s", detail);
+	if (told->free_inside != NULL)
+		audit_free(told->free_inside);
+}
+
+static int
+test_audit_remove(
+    const char *path, const struct stat *status, int kind, struct FTW *walk)
+{
+	(void)status;
+	(void)kind;
+	(void)walk;
+	return remove(path);
+}
+
+static int
+test_audit_setup(void **state)
+{
+	snprintf(test_audit_home, sizeof(test_audit_home),
+	    "/tmp/test_audit_home_XXXXXX");
+	if (mkdtemp(test_audit_home) == NULL ||
+	    setenv("AGENTNODE_HOME", test_audit_home, 1) != 0)
+		return -1;
+	return event_loop_new((struct event_base **)state) == RESULT_OK ? 0
+									: -1;
+}
+
+static int
+test_audit_teardown(void **state)
+{
+	event_base_free(*state);
+	return nftw(
+	    test_audit_home, test_audit_remove, 8, FTW_DEPTH | FTW_PHYS);
+}
+
+static void
+test_audit_wait(struct event_base *base, const struct test_audit_told *told)
+{
+	uint64_t deadline = event_loop_now_ms() + 5000;
+
+	while (told->count == 0 && event_loop_now_ms() < deadline)
+		event_base_loop(base, EVLOOP_ONCE | EVLOOP_NONBLOCK);
+	assert_int_equal(told->count, 1);
+}
+
+static int
+test_audit_open(const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof(path), "%s/ledger/%s", test_audit_home, name);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+static uint64_t
+test_audit_records(void)
+{
+	int log_fd = test_audit_open("audit.jsonl");
+	int head_fd = test_audit_open("audit.head");
+	struct audit_verify_report report;
+	struct json_fault fault = {""};
+
+	if (audit_verify_files(log_fd, head_fd, NULL, NULL, &report, &fault) !=
+	    RESULT_OK)
+		fail_msg("%s", fault.text);
+	fd_close(&log_fd);
+	fd_close(&head_fd);
+	return report.records;
+}
+
+static struct audit *
+test_audit_begin(struct event_base *base)
+{
+	struct test_audit_told told = {0};
+	struct audit *audit;
+
+	assert_int_equal(audit_start(base, test_audit_home, test_audit_on_done,
+			     &told, &audit),
+	    RESULT_OK);
+	test_audit_wait(base, &told);
+	if (told.result != RESULT_OK)
+		fail_msg("%s", told.detail);
+	return audit;
+}
+
+static void
+test_audit_writes(void **state)
+{
+	struct test_audit_told told[40] = {{0}};
+	struct audit *audit = test_audit_begin(*state);
+	json_t *fields = json_pack("{s:s}", "package", "x");
+	int i;
+
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_OK);
+	assert_int_equal(test_audit_records(), 1);
+	for (i = 0; i < 40; i++)
+		assert_int_equal(audit_submit(audit, "refusal", fields,
+				     test_audit_on_done, &told[i]),
+		    RESULT_OK);
+	assert_int_equal(told[0].count, 0);
+	for (i = 0; i < 40; i++) {
+		test_audit_wait(*state, &told[i]);
+		assert_int_equal(told[i].result, RESULT_OK);
+	}
+	assert_int_equal(test_audit_records(), 41);
+	assert_int_equal(audit_write(audit, "Bad Event", fields), RESULT_BAD);
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_OK);
+	assert_int_equal(test_audit_records(), 42);
+	json_decref(fields);
+	audit_free(&audit);
+	assert_null(audit);
+	audit_free(&audit);
+}
+
+static pid_t
+test_audit_ledger_pid(void)
+{
+	char path[64], name[32] = "";
+	pid_t pid = 0, parent;
+	DIR *proc = opendir("/proc");
+	struct dirent *entry;
+	FILE *file;
+
+	assert_non_null(proc);
+	while (pid == 0 && (entry = readdir(proc)) != NULL) {
+		snprintf(path, sizeof(path), "/proc/%.16s/stat", entry->d_name);
+		file = fopen(path, "re");
+		if (file == NULL)
+			continue;
+		parent = 0;
+		if (fscanf(file, "%*d (%31[^)]) %*c %d", name, &parent) == 2 &&
+		    parent == getpid() &&
+		    strncmp(name, "agentnode-ledge", 15) == 0)
+			pid = (pid_t)atoi(entry->d_name);
+		fclose(file);
+	}
+	closedir(proc);
+	assert_true(pid > 0);
+	return pid;
+}
+
+static void
+test_audit_ledger_dies(void **state)
+{
+	struct test_audit_told ended = {0}, done = {0};
+	struct audit *audit = test_audit_begin(*state);
+	json_t *fields = json_object();
+	pid_t pid = test_audit_ledger_pid();
+
+	audit_on_end(audit, test_audit_on_done, &ended);
+	ended.free_inside = &audit;
+	assert_int_equal(kill(pid, SIGSTOP), 0);
+	assert_int_equal(
+	    audit_submit(audit, "launch", fields, test_audit_on_done, &done),
+	    RESULT_OK);
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	test_audit_wait(*state, &ended);
+	assert_int_equal(done.count, 1);
+	assert_int_equal(done.result, RESULT_CLOSED);
+	assert_int_equal(ended.result, RESULT_CLOSED);
+	assert_non_null(strstr(ended.detail, "agentnode-ledger"));
+	assert_null(audit);
+	json_decref(fields);
+}
+
+/* A chain that was changed: no start, and the reason is told. */
+static void
+test_audit_tampered(void **state)
+{
+	struct audit *audit = test_audit_begin(*state);
+	struct test_audit_told told = {0};
+	json_t *fields = json_object();
+	int fd;
+
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_OK);
+	assert_int_equal(audit_write(audit, "removal", fields), RESULT_OK);
+	audit_free(&audit);
+	fd = test_audit_open("audit.jsonl");
+	assert_int_equal(ftruncate(fd, 150), 0);
+	close(fd);
+	assert_int_equal(audit_start(*state, test_audit_home,
+			     test_audit_on_done, &told, &audit),
+	    RESULT_OK);
+	told.free_inside = &audit;
+	test_audit_wait(*state, &told);
+	assert_int_equal(told.result, RESULT_MISMATCH);
+	assert_non_null(strstr(told.detail, "audit.jsonl"));
+	assert_null(audit);
+	/* Without a callback the first write says it. */
+	assert_int_equal(
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    RESULT_OK);
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_MISMATCH);
+	audit_free(&audit);
+	json_decref(fields);
+}
+
+static void
+test_audit_bad_home(void **state)
+{
+	struct audit *audit;
+	char path[128];
+
+	assert_int_not_equal(
+	    audit_start(*state, "/nonexistent/home", NULL, NULL, &audit),
+	    RESULT_OK);
+	assert_null(audit);
+	snprintf(path, sizeof(path), "%s/ledger", test_audit_home);
+	assert_int_equal(symlink("/tmp", path), 0);
+	assert_int_not_equal(
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    RESULT_OK);
+	assert_null(audit);
+}
+
+#define TEST(function)                   \
+	cmocka_unit_test_setup_teardown( \
+	    function, test_audit_setup, test_audit_teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    TEST(test_audit_writes),
+	    TEST(test_audit_ledger_dies),
+	    TEST(test_audit_tampered),
+	    TEST(test_audit_bad_home),
+	};
+
+	signal(SIGPIPE, SIG_IGN);
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
