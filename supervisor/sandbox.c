@@ -185,9 +185,11 @@ sandbox_on_later(evutil_socket_t fd, short what, void *context)
 	(void)what;
 	if (sandbox->volumes_good)
 		volume_check_free(&sandbox->volumes);
-	if (sandbox->state == SANDBOX_END)
-		sandbox->handlers.on_end(
-		    sandbox, &sandbox->outcome, sandbox->context);
+	if (sandbox->state != SANDBOX_END || !sandbox->leftovers_gone ||
+	    sandbox->ended)
+		return;
+	sandbox->ended = true;
+	sandbox->handlers.on_end(sandbox, &sandbox->outcome, sandbox->context);
 }
 
 static void
@@ -245,6 +247,7 @@ sandbox_start(struct event_base *base, const struct config *config,
 	sandbox->handlers = *handlers;
 	sandbox->context = context;
 	sandbox->outcome.exit_code = -1;
+	sandbox->leftovers_gone = true; /* until they are looked for */
 	if (sandbox_events(sandbox) != RESULT_OK) {
 		sandbox_free(&sandbox);
 		return RESULT_NO_MEMORY;
@@ -294,6 +297,7 @@ sandbox_free(struct sandbox **sandbox)
 	egress_part_free(&gone->egress);
 	volume_check_free(&gone->volumes);
 	container_end_free(&gone->end);
+	engine_gc_free(&gone->leftovers);
 	engine_call_free(&gone->client);
 	process_watch_free(&gone->monitor);
 	process_watch_free(&gone->init);

@@ -10,6 +10,7 @@
 #include "supervisor/engine/container_end.h"
 #include "supervisor/engine/egress_part.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_gc.h"
 #include "supervisor/engine/process_watch.h"
 #include "supervisor/engine/wiring_fd.h"
 #include "supervisor/policy/audit.h"
@@ -51,8 +52,11 @@ struct sandbox {
 	struct egress_part *egress;
 	struct volume_check *volumes;
 	struct container_end *end;
+	struct engine_gc *leftovers; /* of dead supervisors */
 
 	bool egress_ready, volumes_good, reported;
+	bool leftovers_gone;
+	bool ended;       /* on_end was called */
 	bool stopping;    /* INIT_KILL was sent */
 	size_t next_tree; /* of plan.trees */
 	struct event *deadline, *wall, *later;

@@ -411,6 +411,16 @@ sandbox_steps_on_removed(bool removed, const char *detail, void *context)
 	    sandbox, SANDBOX_RECORD, removed ? "the engine forgot it" : detail);
 }
 
+static void
+sandbox_steps_on_leftovers(void *context)
+{
+	struct sandbox *sandbox = context;
+
+	sandbox->leftovers_gone = true;
+	if (sandbox->state == SANDBOX_END)
+		event_active(sandbox->later, EV_TIMEOUT, 0);
+}
+
 void
 sandbox_steps_start(struct sandbox *sandbox)
 {
@@ -436,6 +446,10 @@ sandbox_steps_start(struct sandbox *sandbox)
 		result = sandbox_steps_start_parts(sandbox);
 	if (result != RESULT_OK)
 		sandbox_close(sandbox, "start_failed", detail);
+	/* Not needed for the start, so no reason to end it. */
+	sandbox->leftovers_gone = engine_gc_start(sandbox->base, &plan->host,
+				      sandbox_steps_on_leftovers, sandbox,
+				      &sandbox->leftovers) != RESULT_OK;
 }
 
 void

@@ -5,3 +5,5 @@ target_include_directories(run_sandbox PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(run_sandbox PRIVATE supervisor_engine)
 add_dependencies(run_sandbox agentnode-init agentnode-ledger agentnode-unpack
     agentnode-egress-proxy seccomp_profile)
+add_scenario(kill_parts TIMEOUT 600)
+add_scenario(kill_start TIMEOUT 300)

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sandbox gc`: ask the engine by label, remove what no living run holds,
+ * verify that it is gone. Called by commands (waited for); must never
+ * remove something without one of our labels.
+ */
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/json_field.h"
+#include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_gc.h"
+#include "supervisor/engine/run_lock.h"
+
+#define ENGINE_GC_RUN_OUTPUT_MAX (4U << 20)
+#define ENGINE_GC_RUN_TIMEOUT_MS 60000U
+
+/* What is looked for: kind, label, and the key its name stands under. */
+struct engine_gc_run_kind {
+	const char *kind, *label, *name_key;
+};
+
+static const struct engine_gc_run_kind engine_gc_run_kinds[] = {
+    {"container", "agentnode.run", "Names"},
+    {"container", "agentnode.tmp", "Names"},
+    {"volume", "agentnode.tmp", "Name"},
+};
+
+static enum result
+engine_gc_run_call(const struct engine_host *host, const char *const *argv,
+    char **output_r, size_t *len_r, int *code_r, char *detail_r, size_t size)
+{
+	struct engine_call_spec spec = {.files = &host->files,
+	    .argv = argv,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .output_max = ENGINE_GC_RUN_OUTPUT_MAX,
+	    .timeout_ms = ENGINE_GC_RUN_TIMEOUT_MS};
+
+	return engine_call_wait(&spec, output_r, len_r, code_r, detail_r, size);
+}
+
+/* All of a kind, as the engine lists them. Caller decrefs. */
+static enum result
+engine_gc_run_list(const struct engine_host *host,
+    const struct engine_gc_run_kind *kind, json_t **list_r, char *detail_r,
+    size_t size)
+{
+	char filter[64];
+	const char *podman = host->memory.podman;
+	const char *containers[] = {
+	    podman, "container", "ls", "--all", "--format=json", filter, NULL};
+	const char *volumes[] = {
+	    podman, "volume", "ls", "--format=json", filter, NULL};
+	bool volume = strcmp(kind->kind, "volume") == 0;
+	struct json_fault fault = {""};
+	char *output = NULL;
+	size_t len = 0;
+	enum result result;
+
+	*list_r = NULL;
+	(void)snprintf(
+	    filter, sizeof(filter), "--filter=label=%s", kind->label);
+	result = engine_gc_run_call(host, volume ? volumes : containers,
+	    &output, &len, NULL, detail_r, size);
+	if (result == RESULT_OK && len > 0) {
+		result = json_field_parse(output, len, list_r, &fault);
+		if (result != RESULT_OK)
+			(void)snprintf(detail_r, size,
+			    "the engine's list is not understood: %s",
+			    fault.text);
+	}
+	free(output);
+	return result;
+}
+
+/* The name of one listed thing when it is a leftover, else NULL. */
+static const char *
+engine_gc_run_leftover(const struct engine_host *host,
+    const struct engine_gc_run_kind *kind, const json_t *one)
+{
+	const json_t *name = json_object_get(one, kind->name_key);
+	const char *run = json_string_value(
+	    json_object_get(json_object_get(one, "Labels"), kind->label));
+
+	if (json_is_array(name))
+		name = json_array_get(name, 0);
+	if (run == NULL || run_lock_is_alive(&host->files, run))
+		return NULL;
+	return json_string_value(name);
+}
+
+/* True when the engine does not know it. */
+static bool
+engine_gc_run_is_gone(const struct engine_host *host, const char *kind,
+    const char *name, char *detail_r, size_t size)
+{
+	const char *argv[] = {
+	    host->memory.podman, kind, "exists", "--", name, NULL};
+	int code = -1;
+
+	(void)engine_gc_run_call(host, argv, NULL, NULL, &code, detail_r, size);
+	return code == 1;
+}
+
+static void
+engine_gc_run_remove(const struct engine_host *host, const char *kind,
+    const char *name, json_t *report)
+{
+	const char *argv[] = {
+	    host->memory.podman, kind, "rm", "--force", "--", name, NULL};
+	char detail[ENGINE_CALL_ERROR_MAX] = "", asked[512] = "";
+	bool gone;
+
+	(void)engine_gc_run_call(
+	    host, argv, NULL, NULL, NULL, detail, sizeof(detail));
+	gone = engine_gc_run_is_gone(host, kind, name, asked, sizeof(asked));
+	if (gone)
+		(void)json_array_append_new(json_object_get(report, "removed"),
+		    json_pack("{s:s, s:s}", "kind", kind, "name", name));
+	else
+		(void)json_array_append_new(json_object_get(report, "left"),
+		    json_pack("{s:s, s:s, s:s}", "kind", kind, "name", name,
+			"detail", detail));
+}
+
+/* Numbers whose sandbox is gone. */
+static void
+engine_gc_run_uids(const struct engine_files *files)
+{
+	DIR *dir = opendir(files->uids);
+	struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		int fd FD_CLEANUP = -1;
+
+		if (entry->d_name[0] == '.')
+			continue;
+		fd = openat(dirfd(dir), entry->d_name,
+		    O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
+			(void)unlinkat(dirfd(dir), entry->d_name, 0);
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+}
+
+static void
+engine_gc_run_files(const struct engine_files *files)
+{
+	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
+	size_t count;
+
+	do {
+		count = run_lock_stale(files, stale, RUN_LOCK_STALE_MAX);
+		for (size_t i = 0; i < count; i++)
+			run_lock_forget(files, stale[i].id);
+	} while (count == RUN_LOCK_STALE_MAX);
+}
+
+/* Each leftover of each kind to what. */
+static enum result
+engine_gc_run_each(const struct engine_host *host,
+    void (*what)(const struct engine_host *host, const char *kind,
+	const char *name, json_t *report),
+    json_t *report, char *detail_r, size_t size)
+{
+	size_t kinds =
+	    sizeof(engine_gc_run_kinds) / sizeof(engine_gc_run_kinds[0]);
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < kinds && result == RESULT_OK; i++) {
+		const struct engine_gc_run_kind *kind = &engine_gc_run_kinds[i];
+		json_t *list = NULL, *one;
+		size_t index;
+
+		result = engine_gc_run_list(host, kind, &list, detail_r, size);
+		json_array_foreach(list, index, one)
+		{
+			const char *name =
+			    engine_gc_run_leftover(host, kind, one);
+
+			if (name != NULL)
+				what(host, kind->kind, name, report);
+		}
+		json_decref(list);
+	}
+	return result;
+}
+
+enum result
+engine_gc_run(const struct engine_host *host, json_t **report_r, char *detail_r,
+    size_t detail_size)
+{
+	enum result result;
+
+	*report_r = json_pack("{s:[], s:[]}", "removed", "left");
+	if (*report_r == NULL)
+		return RESULT_NO_MEMORY;
+	result = engine_gc_run_each(
+	    host, engine_gc_run_remove, *report_r, detail_r, detail_size);
+	if (result == RESULT_OK &&
+	    json_array_size(json_object_get(*report_r, "left")) == 0) {
+		engine_gc_run_files(&host->files);
+		engine_gc_run_uids(&host->files);
+	}
+	return result;
+}
+
+static void
+engine_gc_run_note(const struct engine_host *host, const char *kind,
+    const char *name, json_t *report)
+{
+	(void)host;
+	(void)json_array_append_new(
+	    report, json_pack("{s:s, s:s}", "kind", kind, "name", name));
+}
+
+enum result
+engine_gc_count(const struct engine_host *host, size_t *count_r, char *detail_r,
+    size_t detail_size)
+{
+	json_t *found = json_array();
+	enum result result = engine_gc_run_each(
+	    host, engine_gc_run_note, found, detail_r, detail_size);
+
+	*count_r = json_array_size(found);
+	json_decref(found);
+	return result;
+}

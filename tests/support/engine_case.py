@@ -1,0 +1,143 @@
+"""One sandbox started by run_sandbox, seen from outside: its processes, its
+control group, what the engine knows of it."""
+import glob
+import json
+import os
+import re
+import subprocess
+import time
+
+import harness
+
+RUN_SANDBOX = os.path.join(harness.BUILD, "tests", "run_sandbox")
+CONTAINER = re.compile(r"libpod-([0-9a-f]{64})")
+
+
+def podman(*words, **options):
+    return subprocess.run(["podman", *words], stdin=subprocess.DEVNULL,
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          text=True, timeout=60, **options)
+
+
+def image():
+    """The pinned image the tests run on: AGENTNODE_TEST_IMAGE, or the one
+    `agentnode sandbox build` or the test setup left."""
+    given = os.environ.get("AGENTNODE_TEST_IMAGE")
+    if given:
+        return given
+    harness.need("podman")
+    listed = json.loads(podman("images", "--format=json").stdout or "[]")
+    for wanted in ("localhost/agentnode-sandbox", "localhost/enginedev"):
+        for one in listed:
+            if any(name.split(":")[0] == wanted
+                   for name in one.get("Names") or []):
+                return wanted + "@" + one["Digest"]
+    print("missing part: a sandbox image (run `agentnode sandbox build`)")
+    raise SystemExit(1)
+
+
+def wait(seconds, condition):
+    """True as soon as condition() is; False after seconds."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.002)
+    return bool(condition())
+
+
+def text(path):
+    try:
+        with open(path, "rb") as file:
+            return file.read().decode("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def children(pid):
+    """{name: pid} of the processes whose parent is pid."""
+    found = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        stat = text(path)
+        fields = stat.rpartition(")")[2].split()
+        if len(fields) > 1 and fields[1] == str(pid):
+            name = stat.partition("(")[2].rpartition(")")[0]
+            found[name] = int(path.split("/")[2])
+    return found
+
+
+def inside(container):
+    """Host pids of everything in the container's control groups."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cgroup"):
+        groups = text(path)
+        if "/libpod-" + container in groups:
+            found.append(int(path.split("/")[2]))
+    return found
+
+
+def monitor(name):
+    """(pid, container id) of the engine's monitor of a container."""
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        words = text(path).split("\0")
+        if name in words and "conmon" in words[0] and "-c" in words:
+            return int(path.split("/")[2]), words[words.index("-c") + 1]
+    return None, None
+
+
+class Case:
+    """One run_sandbox process. .name is the container's."""
+
+    def __init__(self, *command, options=(), home=None, image_name=None,
+                 **streams):
+        self.home = home or harness.folder()
+        self.outcome_path = os.path.join(harness.folder(), "outcome.json")
+        self.log_path = os.path.join(harness.folder(), "log.jsonl")
+        env = harness.environment(self.home, RUN_SANDBOX_LOG="1")
+        os.makedirs(env["AGENTNODE_HOME"], mode=0o700, exist_ok=True)
+        argv = [RUN_SANDBOX, "--image", image_name or image(),
+                "--outcome", self.outcome_path, *options, "--", *command]
+        self.started = time.monotonic()
+        with open(self.log_path, "wb") as log:
+            self.process = subprocess.Popen(
+                argv, env=env, stdin=streams.get("stdin", subprocess.PIPE),
+                stdout=subprocess.PIPE, stderr=log)
+
+    @property
+    def pid(self):
+        return self.process.pid
+
+    def log(self):
+        return text(self.log_path)
+
+    def id(self):
+        match = re.search(r'"sandbox":"([0-9a-f]{16})"', self.log())
+        return match.group(1) if match else None
+
+    @property
+    def name(self):
+        return f"agentnode-exec-test-{self.id()}"
+
+    def outcome(self):
+        """The outcome as a dictionary; {} when there is none."""
+        try:
+            return json.loads(text(self.outcome_path))
+        except ValueError:
+            return {}
+
+    def finish(self, seconds=30):
+        """Wait; (output, outcome)."""
+        try:
+            output, _ = self.process.communicate(timeout=seconds)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            output, _ = self.process.communicate()
+        return output.decode("utf-8", "replace"), self.outcome()
+
+    def known(self):
+        return podman("container", "exists", self.name).returncode == 0
+
+
+def run(*command, **options):
+    """Start, wait, (output, outcome)."""
+    return Case(*command, **options).finish()
