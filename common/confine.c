@@ -422,6 +422,8 @@ confine_seccomp(struct confine_run *run)
 		error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_OPTIMIZE, 2);
 	if (error == 0)
 		error = seccomp_attr_set(filter, SCMP_FLTATR_CTL_NNP, 0);
+	if (error == 0) /* the kernel's errno, not a summary */
+		error = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (error == 0)
 		error = confine_filter_fill(filter, run->spec);
 	if (error == 0)
