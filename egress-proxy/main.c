@@ -5,12 +5,10 @@
  * mean nothing. Everything that has to be opened or read is opened and read
  * before main_confine; the first foreign byte comes after it.
  */
-#include <locale.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/resource.h>
-#include <time.h>
 
+#include "common/confine.h"
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/ipc.h"
@@ -76,8 +74,7 @@ main(void)
 	struct confine_layers layers = {0};
 	struct event_base *base = NULL;
 
-	json_field_seed();
-	tzset();
+	confine_preload();
 	if (proxy == NULL)
 		return IPC_EXIT_CRASH;
 	main_configure(&proxy->config);

@@ -304,7 +304,7 @@ proxy_open_sandbox(
 		host_policy_free(&policy);
 		return result;
 	}
-	(void)strcpy(sandbox->shared.id, id); /* measured above */
+	memcpy(sandbox->shared.id, id, strlen(id) + 1); /* measured above */
 	sandbox->proxy = proxy;
 	sandbox->shared.policy = policy;
 	TAILQ_INIT(&sandbox->listeners);

@@ -218,13 +218,16 @@ tunnel_fill(struct tunnel_end *from, struct tunnel_end *to,
 	return tunnel_copy(from, to, shared, want, count_r);
 }
 
-/* This side ended and all of it was written: pass the FIN on. */
+/* from ended and all of it was written: pass the FIN on. When the other way
+ * has ended before, closing the descriptors says the same at once. */
 static void
-tunnel_pass_end(struct tunnel_end *to)
+tunnel_pass_end(const struct tunnel_end *from, struct tunnel_end *to)
 {
 	if (to->shut)
 		return;
 	to->shut = 1;
+	if (from->shut)
+		return;
 	/* ENOTCONN: already reset, which its own event will tell. */
 	(void)shutdown(to->fd, SHUT_WR);
 }
@@ -247,7 +250,7 @@ tunnel_move(struct tunnel_end *from, struct tunnel_end *to,
 			continue;
 		}
 		if (from->eof) {
-			tunnel_pass_end(to);
+			tunnel_pass_end(from, to);
 			return TUNNEL_WAIT;
 		}
 		if (!from->readable)

@@ -10,3 +10,8 @@ add_dependencies(drive_proxy agentnode-egress-proxy)
 foreach(tool load_proxy load_upstream)
 	add_executable(${tool} ${CMAKE_SOURCE_DIR}/tests/bench/${tool}.c)
 endforeach()
+add_confine_test(proxy_confine LIBRARIES egress_io)
+foreach(part session session_limits)
+	add_machine_test(${part} LIBRARIES egress_session
+	    SOURCES ${CMAKE_SOURCE_DIR}/tests/machine/session_script.c)
+endforeach()
