@@ -92,8 +92,8 @@ gate_init(struct gate *gate, const struct gate_options *options,
 	gate_copy_init(
 	    &gate->copy, options->mode == GATE_RAW, options->output_max);
 	gate_stderr_init(&gate->err, false, options->mode == GATE_RAW);
-	return mcp_session_init(&gate->session, &policy, options->line_max,
-	    options->request_timeout_ms, key);
+	return mcp_session_init(
+	    &gate->session, &policy, options->line_max, &options->limits, key);
 }
 
 void
@@ -289,8 +289,9 @@ gate_relaying(struct gate *gate, uint64_t now_ms)
 		gate_relaying_copy(gate, now_ms);
 	} else if (gate->options.mode == GATE_TOOLS) {
 		gate_relaying_tools(gate, now_ms);
-	} else if (gate->ended[GATE_WORK_OUT] || gate->ended[GATE_WORK_IN]) {
-		gate_enter(gate, GATE_WORK_GONE, "the server closed a stream");
+	} else if (gate->ended[GATE_WORK_OUT] || gate->ended[GATE_WORK_IN] ||
+		   gate->end_known) {
+		gate_enter(gate, GATE_WORK_GONE, "the server ended");
 		gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
 	} else if (gate->ended[GATE_CLIENT_OUT] ||
 		   (gate->ended[GATE_CLIENT_IN] && gate->drained[MCP_CLIENT])) {
@@ -467,6 +468,13 @@ gate_finished(const struct gate *gate, enum gate_stream output)
 	return gate->state == GATE_DRAINING || gate->state == GATE_DONE;
 }
 
+static bool
+gate_has_limits(const struct gate *gate)
+{
+	return gate->options.limits.request_ms > 0 ||
+	       gate->options.limits.initialize_ms > 0;
+}
+
 uint64_t
 gate_next_ms(const struct gate *gate, uint64_t now_ms)
 {
@@ -474,8 +482,8 @@ gate_next_ms(const struct gate *gate, uint64_t now_ms)
 
 	if (gate->state == GATE_DRAINING)
 		tick = gate->last_word_ms;
-	else if (gate->options.request_timeout_ms > 0 &&
-		 gate->session.asked[MCP_CLIENT].used > 0)
+	else if (gate->session.asked[MCP_CLIENT].used > 0 &&
+		 gate_has_limits(gate))
 		tick = now_ms + GATE_TICK_MS;
 	if (next == 0 || (tick != 0 && tick < next))
 		next = tick;

@@ -18,7 +18,7 @@
 #include "supervisor/gate/mcp_line.h"
 #include "supervisor/gate/mcp_session.h"
 
-#define GATE_END_WAIT_MS 1000U    /* for the workload's exit status */
+#define GATE_END_WAIT_MS 3000U    /* for the workload's exit status */
 #define GATE_DRAIN_WAIT_MS 30000U /* for a client that reads slowly */
 #define GATE_TICK_MS 250U         /* while requests may time out */
 
@@ -62,11 +62,11 @@ struct gate_options {
 	enum gate_mode mode;
 	struct mcp_policy policy;
 	size_t line_max;
-	uint64_t output_max;         /* text, raw; 0: none */
-	uint64_t request_timeout_ms; /* 0: none */
-	uint64_t grace_ms;           /* after the client's end */
-	uint64_t list_timeout_ms;    /* tools mode: for all of it */
-	bool json;                   /* tools mode: output form */
+	uint64_t output_max; /* text, raw; 0: none */
+	struct mcp_session_limits limits;
+	uint64_t grace_ms;        /* after the client's end */
+	uint64_t list_timeout_ms; /* tools mode: for all of it */
+	bool json;                /* tools mode: output form */
 };
 
 enum gate_event_kind {

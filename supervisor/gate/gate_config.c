@@ -12,8 +12,8 @@
 
 static const char *const gate_config_keys[] = {"mode", "package", "tier",
     "tools", "resources", "prompts", "line_max", "output_max",
-    "request_timeout_s", "grace_ms", "list_timeout_s", "json", "uid",
-    "log_level", "no_landlock", NULL};
+    "request_timeout_s", "start_timeout_s", "grace_ms", "list_timeout_s",
+    "json", "uid", "log_level", "no_landlock", NULL};
 
 /* A word out of a list, or a fault; the index is what it stands for. */
 static size_t
@@ -81,7 +81,7 @@ static void
 gate_config_numbers(
     const json_t *options, struct gate_config *config, struct json_fault *fault)
 {
-	int64_t line_max = 16 << 20, output_max = 0, timeout_s = 0;
+	int64_t line_max = 16 << 20, output_max = 0, timeout_s = 0, start_s = 0;
 	int64_t grace_ms = 2000, list_s = 60, uid = 65534;
 	const char *path = GATE_CONFIG_PATH;
 
@@ -92,13 +92,16 @@ gate_config_numbers(
 	json_field_int_opt(
 	    options, path, "request_timeout_s", 0, 86400, &timeout_s, fault);
 	json_field_int_opt(
+	    options, path, "start_timeout_s", 0, 86400, &start_s, fault);
+	json_field_int_opt(
 	    options, path, "grace_ms", 0, 60000, &grace_ms, fault);
 	json_field_int_opt(
 	    options, path, "list_timeout_s", 1, 3600, &list_s, fault);
 	json_field_int_opt(options, path, "uid", 1, 4294967294, &uid, fault);
 	config->options.line_max = (size_t)line_max;
 	config->options.output_max = (uint64_t)output_max;
-	config->options.request_timeout_ms = (uint64_t)timeout_s * 1000;
+	config->options.limits.request_ms = (uint64_t)timeout_s * 1000;
+	config->options.limits.initialize_ms = (uint64_t)start_s * 1000;
 	config->options.grace_ms = (uint64_t)grace_ms;
 	config->options.list_timeout_ms = (uint64_t)list_s * 1000;
 	config->uid = (uid_t)uid;

@@ -6,8 +6,9 @@
  *   tier TEXT (unverified) · tools [TEXT] (allowlist; absent: all) ·
  *   resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
  *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
- *   grace_ms (2000) · list_timeout_s (60) · json FLAG (false) ·
- *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
+ *   start_timeout_s (0: none; for initialize) · grace_ms (2000) ·
+ * list_timeout_s (60) · json FLAG (false) · uid (65534) · log_level TEXT (info)
+ * · no_landlock FLAG (false)
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H
@@ -21,7 +22,7 @@
 #include "supervisor/gate/gate.h"
 
 #define GATE_CONFIG_TOOLS_MAX 1024U
-#define GATE_CONFIG_LINE_MAX (256U << 20)
+#define GATE_CONFIG_LINE_MAX (1U << 30)
 
 struct gate_config {
 	struct gate_options options;

@@ -7,8 +7,9 @@
  *
  * After ready the supervisor sends a `stream` per descriptor and then
  * `work` {"job":"start"}; when the workload has ended, `work`
- * {"job":"workload_ended","options":{"exit_code","signal"}}. The gate sends
- * one `done` {"job":"gate","result":{"reason","detail", counts}}.
+ * {"job":"workload_ended","options":{"exit_code","signal","code"}}; code is
+ * there when it never started or was ended by us. The gate sends one `done`
+ * {"job":"gate","result":{"reason","detail", counts}}.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -87,17 +88,21 @@ main_workload_ended(struct main_process *process, const json_t *options)
 {
 	struct json_fault fault = {""};
 	int64_t exit_code = -1, number = 0;
+	const char *code = "";
 	char how[64];
 
 	json_field_int_opt(
 	    options, "options", "exit_code", -1, 255, &exit_code, &fault);
 	json_field_int_opt(
 	    options, "options", "signal", 0, 255, &number, &fault);
+	json_field_string_opt(options, "options", "code", 48, &code, &fault);
 	if (fault.text[0] != '\0') {
 		main_stop(process, IPC_EXIT_PROTOCOL, fault.text);
 		return;
 	}
-	if (number != 0)
+	if (code[0] != '\0')
+		snprintf(how, sizeof(how), " (%s)", code);
+	else if (number != 0)
 		snprintf(how, sizeof(how), " (signal %d)", (int)number);
 	else
 		snprintf(how, sizeof(how), " (exit %d)", (int)exit_code);

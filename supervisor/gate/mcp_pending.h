@@ -25,7 +25,8 @@ struct mcp_pending_row {
 	uint64_t id_hash;
 	uint64_t cursor_hash; /* tools/list: which page */
 	uint64_t since_ms;
-	uint64_t bytes; /* size of the request */
+	uint64_t limit_ms; /* longest wait for the answer; 0: none */
+	uint64_t bytes;    /* size of the request */
 	size_t id_len;
 	char id[MCP_MESSAGE_ID_MAX]; /* token as sent */
 	char method[MCP_METHOD_MAX + 1];

@@ -15,7 +15,8 @@
 
 enum result
 mcp_session_init(struct mcp_session *session, const struct mcp_policy *policy,
-    size_t line_max, uint64_t timeout_ms, const struct mcp_hash_key *key)
+    size_t line_max, const struct mcp_session_limits *limits,
+    const struct mcp_hash_key *key)
 {
 	size_t i, max = MCP_SESSION_LOW + line_max + MCP_SESSION_RESERVE;
 	enum result result = RESULT_OK;
@@ -23,7 +24,7 @@ mcp_session_init(struct mcp_session *session, const struct mcp_policy *policy,
 	memset(session, 0, sizeof(*session));
 	session->policy = *policy;
 	session->line_max = line_max;
-	session->timeout_ms = timeout_ms;
+	session->limits = *limits;
 	mcp_json_init(&session->json, key);
 	for (i = 0; i < 2; i++) {
 		buffer_init(&session->out[i], max);
@@ -150,6 +151,9 @@ mcp_session_pass_request(struct mcp_session *session, enum mcp_side from,
 		return;
 	row->rule = method->rule;
 	row->since_ms = now_ms;
+	row->limit_ms = row->rule == MCP_RULE_INITIALIZE
+			    ? session->limits.initialize_ms
+			    : session->limits.request_ms;
 	row->bytes = entry->whole.len;
 	snprintf(row->method, sizeof(row->method), "%s", entry->method);
 	if (row->rule == MCP_RULE_TOOLS_CALL)
@@ -331,16 +335,17 @@ mcp_session_tick(struct mcp_session *session, uint64_t now_ms)
 	char subject[32];
 	size_t index = 0;
 
-	if (session->timeout_ms == 0 ||
-	    !mcp_session_may_take(session, MCP_CLIENT))
+	if (!mcp_session_may_take(session, MCP_CLIENT))
 		return;
-	snprintf(subject, sizeof(subject), "%llu s",
-	    (unsigned long long)(session->timeout_ms / 1000));
 	while ((row = mcp_pending_next(&session->asked[MCP_CLIENT], &index)) !=
 	       NULL) {
-		if (now_ms - row->since_ms >= session->timeout_ms)
-			mcp_session_give_up(
-			    session, row, MCP_DENIED_TIMEOUT, subject, now_ms);
+		if (row->limit_ms == 0 ||
+		    now_ms - row->since_ms < row->limit_ms)
+			continue;
+		snprintf(subject, sizeof(subject), "%llu s",
+		    (unsigned long long)(row->limit_ms / 1000));
+		mcp_session_give_up(
+		    session, row, MCP_DENIED_TIMEOUT, subject, now_ms);
 	}
 }
 

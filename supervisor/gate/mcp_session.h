@@ -28,10 +28,15 @@ struct mcp_session_counts {
 	uint64_t filtered; /* tools taken out of lists */
 };
 
+/* Longest waits for an answer to the client, ms; 0: none. */
+struct mcp_session_limits {
+	uint64_t request_ms, initialize_ms;
+};
+
 struct mcp_session {
 	struct mcp_policy policy;
 	size_t line_max;
-	uint64_t timeout_ms; /* per request of the client; 0: none */
+	struct mcp_session_limits limits;
 	struct mcp_json json;
 	struct mcp_message message;
 	struct mcp_pending asked[2]; /* requests in flight, by who asked */
@@ -42,8 +47,8 @@ struct mcp_session {
 };
 
 enum result mcp_session_init(struct mcp_session *session,
-    const struct mcp_policy *policy, size_t line_max, uint64_t timeout_ms,
-    const struct mcp_hash_key *key);
+    const struct mcp_policy *policy, size_t line_max,
+    const struct mcp_session_limits *limits, const struct mcp_hash_key *key);
 void mcp_session_free(struct mcp_session *session);
 
 /* False while a line of from could overfill a buffer: do not read. */

@@ -104,6 +104,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	    .resources = true,
 	    .prompts = true,
 	    .package = "p"};
+	struct mcp_session_limits limits = {5, 7};
 	struct mcp_session session;
 	const char *p = (const char *)data, *end = p + size, *lf;
 	uint64_t now = 0;
@@ -113,8 +114,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		policy.tools = fuzz_mcp_session_tools;
 		policy.tool_count = 2;
 	}
-	if (mcp_session_init(
-		&session, &policy, FUZZ_MCP_SESSION_CAP, 5, &key) != RESULT_OK)
+	if (mcp_session_init(&session, &policy, FUZZ_MCP_SESSION_CAP, &limits,
+		&key) != RESULT_OK)
 		abort();
 	while (p < end) {
 		lf = memchr(p, '\n', (size_t)(end - p));

@@ -566,7 +566,7 @@ test_gate_timeout(void **state)
 	struct test_gate test;
 
 	(void)state;
-	options.request_timeout_ms = 30000;
+	options.limits.request_ms = 30000;
 	test_gate_open(&test, options);
 	test_gate_say(
 	    &test, GATE_CLIENT_IN, V "\"id\":1,\"method\":\"ping\"}\n");
