@@ -7,20 +7,24 @@
 #include "supervisor/command/command.h"
 
 extern const struct command command_config_rows[];
+extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
 extern const struct command command_egress_rows[];
 extern const struct command command_completion_rows[];
+extern const struct command command_manual_rows[];
 
 const struct command *const command_groups[] = {
     command_config_rows,
+    command_sandbox_rows,
     command_image_rows,
     command_lock_rows,
     command_audit_rows,
     command_logs_rows,
     command_egress_rows,
     command_completion_rows,
+    command_manual_rows,
     NULL,
 };

@@ -1,0 +1,266 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `agentnode sandbox status|doctor|selftest|gc`: is a sandbox possible
+ * here, and is nothing left behind? Called by command_dispatch; prints
+ * facts, decides nothing.
+ */
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisor/command/command.h"
+#include "supervisor/engine/doctor.h"
+#include "supervisor/engine/engine_gc.h"
+#include "supervisor/engine/engine_host.h"
+#include "supervisor/engine/run_argv.h"
+#include "supervisor/engine/selftest.h"
+#include "supervisor/policy/config.h"
+
+struct command_sandbox_options {
+	bool json, quick;
+};
+
+static bool
+command_sandbox_parse(
+    int argc, char **argv, struct command_sandbox_options *options_r)
+{
+	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
+	    {"quick", no_argument, NULL, 'q'}, {NULL, 0, NULL, 0}};
+	int option;
+
+	*options_r = (struct command_sandbox_options){false, false};
+	opterr = 0;
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (option == 'j')
+			options_r->json = true;
+		else if (option == 'q')
+			options_r->quick = true;
+		else
+			return false;
+	}
+	return optind == argc;
+}
+
+static const char *
+command_sandbox_text(const json_t *object, const char *key)
+{
+	const char *text = json_string_value(json_object_get(object, key));
+
+	return text != NULL ? text : "";
+}
+
+/* One line per item of a list of checks or probes. */
+static void
+command_sandbox_lines(const json_t *list, const char *name_key)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const json_t *one = json_array_get(list, i);
+		bool ok = json_is_true(json_object_get(one, "ok"));
+		const char *fix = command_sandbox_text(one, "fix");
+
+		printf("%-6s %-20s %s\n", ok ? "ok" : "FAILED",
+		    command_sandbox_text(one, name_key),
+		    command_sandbox_text(one, "detail"));
+		if (!ok && fix[0] != '\0')
+			printf("       %-20s fix: %s\n", "", fix);
+	}
+}
+
+/* Print the report (taken) and give the exit code it means. */
+static int
+command_sandbox_report(const struct command_sandbox_options *options,
+    json_t *report, const char *list, const char *name_key)
+{
+	bool ok = json_is_true(json_object_get(report, "ok"));
+	int code = COMMAND_DONE;
+
+	if (options->json)
+		code = command_print_json(report);
+	else
+		command_sandbox_lines(json_object_get(report, list), name_key);
+	json_decref(report);
+	if (code != COMMAND_DONE)
+		return code;
+	return ok ? COMMAND_DONE : COMMAND_NO;
+}
+
+/* What is known without asking the engine anything. */
+static json_t *
+command_sandbox_facts(const struct config *config)
+{
+	const char *image = config_text(config, "sandbox.image");
+	struct engine_host_fault fault = {"", ""};
+	struct engine_host host;
+	json_t *report;
+	bool found = engine_host_find(&host, &fault) == RESULT_OK;
+	bool checked = found && image != NULL && run_argv_is_pinned(image) &&
+		       engine_memory_has_image(&host.memory, image);
+	bool ok = checked && host.memory.known;
+
+	if (found && !ok)
+		(void)snprintf(fault.detail, sizeof(fault.detail), "%s",
+		    image == NULL ? "no image is pinned: run `agentnode "
+				    "sandbox build`"
+				  : "not tried yet: run `agentnode sandbox "
+				    "doctor`");
+	report = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s}", "ok", ok, "engine",
+	    found ? "podman" : "", "version", found ? host.memory.version : "",
+	    "runtime", ok ? host.memory.runtime : "", "image",
+	    image != NULL ? image : "", "detail", fault.detail);
+	if (found)
+		engine_host_close(&host);
+	return report;
+}
+
+static int
+command_sandbox_status(int argc, char **argv)
+{
+	struct command_sandbox_options options;
+	struct json_fault fault = {""};
+	struct config *config = NULL;
+	enum result result;
+	json_t *report;
+	int code;
+
+	if (!command_sandbox_parse(argc, argv, &options) || options.quick)
+		return command_option_fault("sandbox status");
+	result = config_load(&config, &fault);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	report = command_sandbox_facts(config);
+	config_free(&config);
+	code = json_is_true(json_object_get(report, "ok")) ? COMMAND_DONE
+							   : COMMAND_NO;
+	if (options.json)
+		(void)command_print_json(report);
+	else if (code == COMMAND_DONE)
+		printf("ready: %s %s, %s, %s\n",
+		    command_sandbox_text(report, "engine"),
+		    command_sandbox_text(report, "version"),
+		    command_sandbox_text(report, "runtime"),
+		    command_sandbox_text(report, "image"));
+	else
+		printf(
+		    "not ready: %s\n", command_sandbox_text(report, "detail"));
+	json_decref(report);
+	return code;
+}
+
+static int
+command_sandbox_doctor(int argc, char **argv)
+{
+	struct command_sandbox_options options;
+	struct json_fault fault = {""};
+	struct config *config = NULL;
+	enum result result;
+	json_t *report;
+
+	if (!command_sandbox_parse(argc, argv, &options))
+		return command_option_fault("sandbox doctor");
+	result = config_load(&config, &fault);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	report = doctor_run(config, !options.quick);
+	config_free(&config);
+	if (report == NULL)
+		return command_error(COMMAND_INTERNAL, "out of memory");
+	return command_sandbox_report(&options, report, "checks", "check");
+}
+
+static int
+command_sandbox_selftest(int argc, char **argv)
+{
+	struct command_sandbox_options options;
+	struct json_fault fault = {""};
+	struct config *config = NULL;
+	char detail[512] = "";
+	json_t *report = NULL;
+	enum result result;
+
+	if (!command_sandbox_parse(argc, argv, &options) || options.quick)
+		return command_option_fault("sandbox selftest");
+	result = config_load(&config, &fault);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	result = selftest_run(config, true, &report, detail, sizeof(detail));
+	config_free(&config);
+	if (result != RESULT_OK)
+		return command_error(COMMAND_UNAVAILABLE, "%s",
+		    detail[0] != '\0' ? detail : result_text(result));
+	return command_sandbox_report(&options, report, "probes", "name");
+}
+
+static int
+command_sandbox_gc_print(
+    const struct command_sandbox_options *options, const json_t *report)
+{
+	const json_t *removed = json_object_get(report, "removed");
+	const json_t *left = json_object_get(report, "left");
+
+	if (options->json)
+		(void)command_print_json(report);
+	for (size_t i = 0; !options->json && i < json_array_size(removed); i++)
+		printf("removed %s %s\n",
+		    command_sandbox_text(json_array_get(removed, i), "kind"),
+		    command_sandbox_text(json_array_get(removed, i), "name"));
+	for (size_t i = 0; !options->json && i < json_array_size(left); i++)
+		printf("still there: %s %s: %s\n",
+		    command_sandbox_text(json_array_get(left, i), "kind"),
+		    command_sandbox_text(json_array_get(left, i), "name"),
+		    command_sandbox_text(json_array_get(left, i), "detail"));
+	return json_array_size(left) == 0 ? COMMAND_DONE : COMMAND_NO;
+}
+
+static int
+command_sandbox_gc(int argc, char **argv)
+{
+	struct command_sandbox_options options;
+	struct engine_host_fault fault;
+	struct engine_host host;
+	char detail[512] = "";
+	json_t *report = NULL;
+	enum result result;
+	int code;
+
+	if (!command_sandbox_parse(argc, argv, &options) || options.quick)
+		return command_option_fault("sandbox gc");
+	if (engine_host_find(&host, &fault) != RESULT_OK)
+		return command_error(COMMAND_UNAVAILABLE, "%s", fault.detail);
+	result = engine_gc_run(&host, &report, detail, sizeof(detail));
+	code = result == RESULT_OK
+		   ? command_sandbox_gc_print(&options, report)
+		   : command_error(COMMAND_UNAVAILABLE, "%s", detail);
+	json_decref(report);
+	engine_host_close(&host);
+	return code;
+}
+
+extern const struct command command_sandbox_rows[];
+const struct command command_sandbox_rows[] = {
+    {"sandbox status", "is a sandbox possible here, in one line",
+	"Usage: agentnode sandbox status [--json]\n\n"
+	"What is known from the last start; asks the engine nothing. Exit 0\n"
+	"when sandboxes can start, 1 when not (or not tried yet).\n\n"
+	"Example: agentnode sandbox status\n",
+	command_sandbox_status},
+    {"sandbox doctor", "check what a sandbox needs, and say what to do",
+	"Usage: agentnode sandbox doctor [--quick] [--json]\n\n"
+	"Engine, runtime, limits, image, kernel; then starts a sandbox and\n"
+	"compares its walls. Exit 0 when all is well, 1 when not.\n\n"
+	"  --quick   without starting a sandbox\n\n"
+	"Example: agentnode sandbox doctor\n",
+	command_sandbox_doctor},
+    {"sandbox selftest", "try to break out of a sandbox",
+	"Usage: agentnode sandbox selftest [--json]\n\n"
+	"Runs agentnode-probe as the workload of a sandbox: it tries what\n"
+	"must fail and hits every limit. Exit 0 only if each wall held.\n\n"
+	"Example: agentnode sandbox selftest --json\n",
+	command_sandbox_selftest},
+    {"sandbox gc", "remove what dead runs left behind",
+	"Usage: agentnode sandbox gc [--json]\n\n"
+	"Containers and throwaway volumes with our labels whose supervisor\n"
+	"is gone. Exit 1 when something could not be removed.\n\n"
+	"Example: agentnode sandbox gc\n",
+	command_sandbox_gc},
+    {NULL, NULL, NULL, NULL},
+};

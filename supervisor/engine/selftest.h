@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `sandbox selftest`: agentnode-probe run as the workload of an ordinary
+ * sandbox, its records gathered, and what the supervisor itself saw. Used
+ * by the command and by doctor.
+ */
+#ifndef SUPERVISOR_ENGINE_SELFTEST_H
+#define SUPERVISOR_ENGINE_SELFTEST_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/result.h"
+
+struct config; /* supervisor/policy/config.h */
+
+/* *report_r (caller decrefs): {"ok":bool,"probes":[{"name","ok",
+ * "detail"}]}. probe false: only start and end a sandbox, which shows
+ * init's walls and the limits. RESULT_OK whenever there is a report. */
+enum result selftest_run(const struct config *config, bool probe,
+    json_t **report_r, char *detail_r, size_t detail_size);
+
+/* Take the records in bytes (foreign: a container wrote them) into probes;
+ * false when they are not exactly what a probe writes. Pure. */
+bool selftest_take(const void *bytes, size_t len, json_t *probes);
+
+#endif
