@@ -332,7 +332,7 @@ static void
 test_log_lost(void **state)
 {
 	int fds[2];
-	char bytes[65536];
+	char bytes[65536] = {0};
 	ssize_t got;
 
 	(void)state;
