@@ -145,46 +145,46 @@ command_dispatch_distance(const char *a, const char *b, unsigned limit)
 	return old[lb] > limit ? limit + 1 : old[lb];
 }
 
-/* The visible name nearest to the words, or NULL. Compared with as many
- * words of the line as the name has. */
-static const char *
-command_dispatch_nearest(int argc, char **argv)
+/* The visible name nearest to the words; its first word alone when only one
+ * word was typed. False when nothing is near. */
+static bool
+command_dispatch_nearest(int argc, char **argv, char *name_r, size_t size)
 {
 	char typed[COMMAND_DISPATCH_NAME_MAX * 2];
+	char name[COMMAND_DISPATCH_NAME_MAX + 1];
 	const struct command *row;
-	const char *best = NULL, *space;
 	unsigned distance, least = 4;
-	size_t i;
+	size_t i, words;
 
 	for (i = 0; (row = command_dispatch_row(i)) != NULL; i++) {
-		if (row->summary == NULL)
-			continue;
-		space = strchr(row->name, ' ');
+		words = argc > 1 ? strlen(row->name) : strcspn(row->name, " ");
+		snprintf(name, sizeof(name), "%.*s", (int)words, row->name);
 		snprintf(typed, sizeof(typed), "%.40s%s%.40s", argv[0],
-		    space != NULL && argc > 1 ? " " : "",
-		    space != NULL && argc > 1 ? argv[1] : "");
-		distance = command_dispatch_distance(typed, row->name, 3);
-		if (distance < least) {
-			least = distance;
-			best = row->name;
-		}
+		    strchr(name, ' ') != NULL ? " " : "",
+		    strchr(name, ' ') != NULL ? argv[1] : "");
+		distance = command_dispatch_distance(typed, name, 3);
+		if (row->summary == NULL || distance >= least)
+			continue;
+		least = distance;
+		snprintf(name_r, size, "%s", name);
 	}
-	return best;
+	return least < 4;
 }
 
 static int
 command_dispatch_unknown(int argc, char **argv)
 {
-	const char *nearest = command_dispatch_nearest(argc, argv);
+	char nearest[COMMAND_DISPATCH_NAME_MAX + 1];
 
-	if (nearest != NULL)
+	if (command_dispatch_nearest(argc, argv, nearest, sizeof(nearest)))
 		return command_error(COMMAND_USAGE,
 		    "there is no command '%s%s%s'; the nearest is "
 		    "'agentnode %s'",
 		    argv[0], argc > 1 ? " " : "", argc > 1 ? argv[1] : "",
 		    nearest);
 	return command_error(COMMAND_USAGE,
-	    "there is no command '%s'; 'agentnode --help' lists them", argv[0]);
+	    "there is no command '%.80s'; 'agentnode --help' lists them",
+	    argv[0]);
 }
 
 static bool
