@@ -19,3 +19,8 @@ foreach(part deadline_wheel egress_quota http_body decision_table)
 	add_unit_test(${part} LIBRARIES egress_session)
 endforeach()
 add_fuzz_target(http_body LIBRARIES egress_session)
+add_unit_test(proxy_config LIBRARIES egress_io)
+foreach(part tunnel exchange)
+	add_unit_test(${part} LIBRARIES egress_io
+	    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/tcp_pair.c)
+endforeach()
