@@ -1,0 +1,68 @@
+"""Plays the supervisor for the real agentnode-ledger: config with its two
+descriptors, records, answers."""
+import array
+import json
+import os
+import socket
+import subprocess
+
+import harness
+
+
+class Ledger:
+    def __init__(self, folder, log, **options):
+        """Start it; .first is its first message (ready or failed)."""
+        self.next_id = 0
+        ours, theirs = socket.socketpair(socket.AF_UNIX,
+                                         socket.SOCK_SEQPACKET)
+        ours.settimeout(20)
+        self.socket = ours
+        log_fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
+        dir_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+
+        def place():
+            os.dup2(theirs.fileno(), 3)
+        self.process = subprocess.Popen(
+            [os.path.join(harness.LIBEXEC, "agentnode-ledger")],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+            stderr=log_fd, env={}, close_fds=False, preexec_fn=place)
+        theirs.close()
+        self.send({"v": 1, "type": "config", "id": 0, "options": options},
+                  [log_fd, dir_fd])
+        os.close(log_fd)
+        os.close(dir_fd)
+        self.first = self.receive()
+
+    def send(self, message, fds=()):
+        data = json.dumps(message).encode()
+        ancillary = []
+        if fds:
+            ancillary = [(socket.SOL_SOCKET, socket.SCM_RIGHTS,
+                          array.array("i", fds))]
+        self.socket.sendmsg([data], ancillary)
+
+    def receive(self):
+        """The next message, or None when it ended."""
+        try:
+            data = self.socket.recv(1 << 16)
+        except (ConnectionResetError, BrokenPipeError):
+            return None
+        return json.loads(data) if data else None
+
+    def submit(self, event="launch", **fields):
+        self.next_id += 1
+        self.send({"v": 1, "type": "audit", "id": self.next_id,
+                   "event": event, "fields": fields})
+        return self.next_id
+
+    def write(self, event="launch", **fields):
+        """One record and its answer."""
+        wanted = self.submit(event, **fields)
+        while True:
+            answer = self.receive()
+            if answer is None or answer.get("id") == wanted:
+                return answer
+
+    def end(self):
+        self.socket.close()
+        return self.process.wait(10)
