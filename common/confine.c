@@ -341,31 +341,39 @@ confine_verify(struct confine_run *run)
 static int
 confine_filter_row(scmp_filter_ctx filter, const struct confine_syscall *row)
 {
-	scmp_datum_t mask = ~(scmp_datum_t)row->value;
+	struct scmp_arg_cmp when = {0, SCMP_CMP_EQ, row->value, 0};
+	uint32_t action = SCMP_ACT_ALLOW;
+	unsigned conditions = 1;
 
 	switch (row->verdict) {
 	case CONFINE_ALLOW:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, row->number, 0);
+		conditions = 0;
+		break;
 	case CONFINE_EACCES:
-		return seccomp_rule_add(
-		    filter, SCMP_ACT_ERRNO(EACCES), row->number, 0);
+		conditions = 0;
+		action = SCMP_ACT_ERRNO(EACCES);
+		break;
 	case CONFINE_ENOSYS:
-		return seccomp_rule_add(
-		    filter, SCMP_ACT_ERRNO(ENOSYS), row->number, 0);
+		conditions = 0;
+		action = SCMP_ACT_ERRNO(ENOSYS);
+		break;
 	case CONFINE_ALLOW_ARG0:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, row->number, 1,
-		    SCMP_A0(SCMP_CMP_EQ, row->value));
+		break;
 	case CONFINE_ALLOW_ARG1:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, row->number, 1,
-		    SCMP_A1(SCMP_CMP_EQ, row->value));
+		when.arg = 1;
+		break;
 	case CONFINE_ALLOW_ARG2_MASKED:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, row->number, 1,
-		    SCMP_A2(SCMP_CMP_MASKED_EQ, mask, 0));
+		when.arg = 2;
+		when.op = SCMP_CMP_MASKED_EQ;
+		when.datum_a = ~(scmp_datum_t)row->value; /* these bits */
+		when.datum_b = 0;                         /* are all 0 */
+		break;
 	case CONFINE_ALLOW_SELF:
-		return seccomp_rule_add(filter, SCMP_ACT_ALLOW, row->number, 1,
-		    SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)getpid()));
+		when.datum_a = (scmp_datum_t)getpid();
+		break;
 	}
-	return -EINVAL;
+	return seccomp_rule_add_array(
+	    filter, action, row->number, conditions, &when);
 }
 
 /* True when the table decides this call by itself. */

@@ -224,7 +224,7 @@ log_put_value(struct log_line *line, const struct log_field *field)
 	switch (field->kind) {
 	case LOG_FIELD_TEXT:
 		len = strlen(bytes);
-		/* fall through */
+		__attribute__((fallthrough));
 	case LOG_FIELD_BYTES:
 		log_escape(bytes, len, text, sizeof(text));
 		log_put(line, "\"");
