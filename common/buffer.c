@@ -137,7 +137,7 @@ buffer_append_text(struct buffer *buffer, const char *text)
 
 /* Format into the room behind the readable bytes; need is the length
  * without the NUL, as measured before. */
-static enum result
+__attribute__((format(printf, 3, 0))) static enum result
 buffer_vprintf_into(
     struct buffer *buffer, size_t need, const char *format, va_list arguments)
 {
