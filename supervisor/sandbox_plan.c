@@ -192,7 +192,6 @@ sandbox_plan_places(struct sandbox_plan *plan, const struct config *config,
 	    plan, INIT_SOCKET_DIR, SANDBOX_PLAN_SOCKETS_SIZE, 01777, false);
 	(void)sandbox_plan_writable(plan, "/tmp");
 	(void)sandbox_plan_writable(plan, "/sandbox-home");
-	(void)sandbox_plan_writable(plan, "/dev/shm");
 	for (size_t i = 0; i < SANDBOX_TMPFS_MAX && result == RESULT_OK; i++) {
 		const struct sandbox_tmpfs *one = &spec->tmpfs[i];
 

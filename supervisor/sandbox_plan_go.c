@@ -24,8 +24,6 @@ static const char *const sandbox_plan_go_base[] = {
     "HOME=/sandbox-home",
     "TMPDIR=/tmp",
     "LANG=C.UTF-8",
-    "USER=sandbox",
-    "LOGNAME=sandbox",
     NULL,
 };
 

@@ -7,3 +7,7 @@ add_dependencies(run_sandbox agentnode-init agentnode-ledger agentnode-unpack
     agentnode-egress-proxy seccomp_profile)
 add_scenario(kill_parts TIMEOUT 600)
 add_scenario(kill_start TIMEOUT 300)
+add_unit_test(run_argv LIBRARIES supervisor_engine)
+add_unit_test(image_check LIBRARIES supervisor_engine)
+add_unit_test(egress_plan LIBRARIES supervisor_engine)
+add_unit_test(engine_leaves LIBRARIES supervisor_engine)

@@ -1,0 +1,327 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Small parts of the engine: control group paths, the go memfd, run locks,
+ * uids, spawning, the records of a selftest.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "supervisor/engine/cgroup.h"
+#include "supervisor/engine/engine_spawn.h"
+#include "supervisor/engine/go_memfd.h"
+#include "supervisor/engine/run_lock.h"
+#include "supervisor/engine/sandbox_uid.h"
+#include "supervisor/engine/selftest.h"
+#include "supervisor/init/init_protocol.h"
+#include "supervisor/probe/probe_record.h"
+
+#define TEST_ID \
+	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
+
+static void
+test_engine_leaves_cgroup_path(void **state)
+{
+	static const struct {
+		const char *path, *want; /* NULL: not its own */
+	} rows[] = {
+	    {"/libpod_parent/libpod-" TEST_ID,
+		"/libpod_parent/libpod-" TEST_ID},
+	    {"/machine.slice/libpod-" TEST_ID ".scope/container",
+		"/machine.slice/libpod-" TEST_ID ".scope"},
+	    {"/libpod_parent/libpod-conmon-" TEST_ID, NULL},
+	    {"/libpod_parent/libpod-0123", NULL},
+	    {"/user.slice/user-1000.slice/session-1.scope", NULL},
+	    {"/", NULL},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char own[512] = "", id[CGROUP_ID_MAX] = "";
+		bool found =
+		    cgroup_own_path(rows[i].path, own, sizeof(own), id);
+
+		assert_int_equal(found, rows[i].want != NULL);
+		if (found) {
+			assert_string_equal(own, rows[i].want);
+			assert_string_equal(id, TEST_ID);
+		}
+	}
+}
+
+/* We are in no container: no group is ours to limit or to kill. */
+static void
+test_engine_leaves_cgroup_self(void **state)
+{
+	struct cgroup_limits limits = {1 << 20, 10, 1000};
+	struct cgroup cgroup;
+	char detail[256] = "";
+
+	(void)state;
+	assert_int_equal(
+	    cgroup_find(getpid(), &cgroup, detail, sizeof(detail)), RESULT_OK);
+	assert_int_equal(cgroup.count, 0);
+	assert_int_equal(
+	    cgroup_check_limits(&cgroup, &limits, detail, sizeof(detail)),
+	    RESULT_UNSUPPORTED);
+}
+
+static const char *
+test_engine_leaves_word(const char *go, uint32_t table, uint32_t index)
+{
+	uint32_t offset;
+
+	memcpy(&offset, go + table + index * sizeof(offset), sizeof(offset));
+	return go + offset;
+}
+
+static void
+test_engine_leaves_go(void **state)
+{
+	static const char *const argv[] = {"prog", "", "--x", NULL};
+	static const char *const envp[] = {"A=1", "B=", NULL};
+	struct init_go header;
+	int fd = -1;
+	char *go;
+
+	(void)state;
+	assert_int_equal(go_memfd_new(argv, envp, "/work", &fd), RESULT_OK);
+	assert_true(fd_is_sealed(fd));
+	assert_int_equal(
+	    pread(fd, &header, sizeof(header), 0), (ssize_t)sizeof(header));
+	go = mmap(NULL, header.size, PROT_READ, MAP_PRIVATE, fd, 0);
+	assert_true(go != MAP_FAILED);
+	assert_int_equal(header.magic, INIT_MAGIC);
+	assert_int_equal(header.argc, 3);
+	assert_int_equal(header.envc, 2);
+	assert_string_equal(
+	    test_engine_leaves_word(go, header.argv_offset, 0), "prog");
+	assert_string_equal(
+	    test_engine_leaves_word(go, header.argv_offset, 1), "");
+	assert_string_equal(
+	    test_engine_leaves_word(go, header.argv_offset, 2), "--x");
+	assert_string_equal(
+	    test_engine_leaves_word(go, header.env_offset, 1), "B=");
+	assert_string_equal(go + header.cwd_offset, "/work");
+	assert_int_equal(lseek(fd, 0, SEEK_END), (off_t)header.size);
+	(void)munmap(go, header.size);
+	fd_close(&fd);
+}
+
+static void
+test_engine_leaves_go_bounds(void **state)
+{
+	char *big = malloc(INIT_GO_MAX + 1);
+	const char *argv[] = {big, NULL};
+	const char *const none[] = {NULL};
+	const char *const small[] = {"x", NULL};
+	char cwd[INIT_PATH_MAX + 1];
+	int fd = -1;
+
+	(void)state;
+	memset(big, 'x', INIT_GO_MAX);
+	big[INIT_GO_MAX] = '\0';
+	assert_int_equal(go_memfd_new(argv, none, "/", &fd), RESULT_TOO_LONG);
+	big[INIT_GO_MAX - 4096] = '\0';
+	assert_int_equal(go_memfd_new(argv, none, "/", &fd), RESULT_OK);
+	fd_close(&fd);
+	memset(cwd, '/', sizeof(cwd));
+	cwd[INIT_PATH_MAX] = '\0';
+	assert_int_equal(go_memfd_new(small, none, cwd, &fd), RESULT_TOO_LONG);
+	free(big);
+}
+
+static void
+test_engine_leaves_files(struct engine_files *files)
+{
+	char folder[] = "/tmp/agentnode-test-XXXXXX";
+
+	memset(files, 0, sizeof(*files));
+	assert_non_null(mkdtemp(folder));
+	(void)snprintf(files->dir, sizeof(files->dir), "%s", folder);
+	(void)snprintf(files->runs, sizeof(files->runs), "%s/runs", folder);
+	(void)snprintf(files->uids, sizeof(files->uids), "%s/uids", folder);
+	assert_int_equal(mkdir(files->runs, 0700), 0);
+	assert_int_equal(mkdir(files->uids, 0700), 0);
+}
+
+static void
+test_engine_leaves_run_lock(void **state)
+{
+	struct run_lock_stale stale[4];
+	struct engine_files files;
+	struct run_lock lock, other;
+	char id[RUN_LOCK_ID_MAX];
+
+	(void)state;
+	test_engine_leaves_files(&files);
+	assert_int_equal(run_lock_new(&files, &lock), RESULT_OK);
+	assert_int_equal(run_lock_new(&files, &other), RESULT_OK);
+	assert_string_not_equal(lock.id, other.id);
+	assert_int_equal(run_lock_note(&lock, "agentnode-x-y-z"), RESULT_OK);
+	assert_true(run_lock_is_alive(&files, lock.id));
+	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
+	memcpy(id, lock.id, sizeof(id));
+	run_lock_leave(&lock); /* as when its supervisor died */
+	assert_false(run_lock_is_alive(&files, id));
+	assert_int_equal(run_lock_stale(&files, stale, 4), 1);
+	assert_string_equal(stale[0].id, id);
+	assert_string_equal(stale[0].name, "agentnode-x-y-z");
+	run_lock_forget(&files, id);
+	run_lock_forget(&files, other.id); /* lives: stays */
+	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
+	assert_true(run_lock_is_alive(&files, other.id));
+	run_lock_end(&other);
+	assert_false(run_lock_is_alive(&files, "../../etc/passwd"));
+	assert_int_equal(
+	    rmdir(files.runs) | rmdir(files.uids) | rmdir(files.dir), 0);
+}
+
+static void
+test_engine_leaves_uid(void **state)
+{
+	struct engine_files files;
+	struct sandbox_uid uids[32];
+
+	(void)state;
+	test_engine_leaves_files(&files);
+	for (size_t i = 0; i < 32; i++) {
+		assert_int_equal(
+		    sandbox_uid_take(&files, 1879048192, false, &uids[i]),
+		    RESULT_OK);
+		assert_in_range(uids[i].uid, 1879048192, 1879048192 + 65535);
+		for (size_t k = 0; k < i; k++)
+			assert_int_not_equal(uids[i].uid, uids[k].uid);
+	}
+	for (size_t i = 0; i < 32; i++)
+		sandbox_uid_end(&uids[i]);
+	assert_int_equal(
+	    rmdir(files.runs) | rmdir(files.uids) | rmdir(files.dir), 0);
+}
+
+/* Exactly the named descriptors, environment and words arrive. */
+static void
+test_engine_leaves_spawn(void **state)
+{
+	const char *const argv[] = {"/bin/sh", "-c",
+	    "env | grep -v -e ^PWD= -e ^_= -e ^SHLVL=; "
+	    "ls /proc/$$/fd | tr '\\n' ' '; cat <&4",
+	    NULL};
+	const char *const envp[] = {"PATH=/usr/bin:/bin", "ONLY=this", NULL};
+	int out[2], in[2], status;
+	struct engine_spawn_spec spec = {.argv = argv,
+	    .envp = envp,
+	    .stdin_fd = -1,
+	    .stderr_fd = -1,
+	    .umask = 022};
+	int pass[2];
+	char text[512] = "";
+	int pidfd = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(pipe2(out, O_CLOEXEC), 0);
+	assert_int_equal(pipe2(in, O_CLOEXEC), 0);
+	assert_int_equal(write(in[1], "passed", 6), 6);
+	(void)close(in[1]);
+	pass[0] = out[0];
+	pass[1] = in[0];
+	spec.pass = pass;
+	spec.pass_count = 2;
+	spec.stdout_fd = out[1];
+	assert_int_equal(engine_spawn(&spec, &pid, &pidfd), RESULT_OK);
+	(void)close(out[1]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(read(out[0], text, sizeof(text) - 1) > 0);
+	assert_string_equal(
+	    text, "PATH=/usr/bin:/bin\nONLY=this\n0 1 2 3 4 passed");
+	fd_close(&pidfd);
+	(void)close(out[0]);
+	(void)close(in[0]);
+}
+
+static void
+test_engine_leaves_spawn_fails(void **state)
+{
+	const char *const argv[] = {"/nonexistent/program", NULL};
+	const char *const envp[] = {NULL};
+	struct engine_spawn_spec spec = {.argv = argv,
+	    .envp = envp,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .stderr_fd = -1};
+	int pidfd = -1;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(engine_spawn(&spec, &pid, &pidfd), RESULT_SYSTEM);
+	assert_int_equal(errno, ENOENT);
+	assert_int_equal(pidfd, -1);
+	assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* nothing left */
+}
+
+static struct probe_record
+test_engine_leaves_record(uint32_t index, uint32_t count)
+{
+	return (struct probe_record){.magic = PROBE_RECORD_MAGIC,
+	    .version = PROBE_RECORD_VERSION,
+	    .index = index,
+	    .count = count,
+	    .ok = 1,
+	    .name = "wall",
+	    .detail = "held"};
+}
+
+static void
+test_engine_leaves_records(void **state)
+{
+	struct probe_record records[3];
+	json_t *probes = json_array();
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++)
+		records[i] = test_engine_leaves_record(i, 3);
+	memset(records[2].name, 'x', sizeof(records[2].name));
+	memset(records[2].detail, '\x1b', sizeof(records[2].detail));
+	assert_true(selftest_take(records, sizeof(records), probes));
+	assert_int_equal(json_array_size(probes), 3);
+	/* Cut, one missing, wrong order, nothing. */
+	assert_false(selftest_take(records, sizeof(records) - 1, probes));
+	assert_false(selftest_take(records, sizeof(records[0]) * 2, probes));
+	assert_false(selftest_take(records + 1, sizeof(records[0]), probes));
+	assert_false(selftest_take(records, 0, probes));
+	records[1].magic = 0;
+	assert_false(selftest_take(records, sizeof(records), probes));
+	json_decref(probes);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_engine_leaves_cgroup_path),
+	    cmocka_unit_test(test_engine_leaves_cgroup_self),
+	    cmocka_unit_test(test_engine_leaves_go),
+	    cmocka_unit_test(test_engine_leaves_go_bounds),
+	    cmocka_unit_test(test_engine_leaves_run_lock),
+	    cmocka_unit_test(test_engine_leaves_uid),
+	    cmocka_unit_test(test_engine_leaves_spawn),
+	    cmocka_unit_test(test_engine_leaves_spawn_fails),
+	    cmocka_unit_test(test_engine_leaves_records),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
