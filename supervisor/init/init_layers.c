@@ -12,4 +12,5 @@ const struct init_layers init_layers = {
     .filters = {&init_filter_base, &init_filter_guard},
     .landlock_fs = INIT_LANDLOCK_FS_ALL,
     .landlock_scopes = INIT_LANDLOCK_SCOPES_ALL,
+    .pass_rights = 0,
 };

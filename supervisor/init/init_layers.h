@@ -21,6 +21,9 @@ struct init_layers {
 	 * what the kernel knows. */
 	uint64_t landlock_fs;
 	uint64_t landlock_scopes;
+	/* SO_PASSRIGHTS of the relay's sockets, where the kernel has it: 0,
+	 * nobody can send a descriptor there. */
+	int pass_rights;
 };
 
 extern const struct init_layers init_layers;

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "supervisor/init/init_channel.h"
+#include "supervisor/init/init_layers.h"
 
 #define INIT_LISTEN_LOOPBACK 127U
 #define INIT_LISTEN_UNIX_BACKLOG 64
@@ -71,7 +72,8 @@ int
 init_listen_unix(const char *path)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd, off = 0;
+	int pass = init_layers.pass_rights;
+	int fd;
 
 	if (strlen(path) >= sizeof(address.sun_path)) {
 		errno = ENAMETOOLONG;
@@ -84,7 +86,7 @@ init_listen_unix(const char *path)
 	/* Older kernels do not know it; the relay alone can be delayed then,
 	 * and no host process shares this socket. */
 	(void)setsockopt(
-	    fd, SOL_SOCKET, INIT_LISTEN_SO_PASSRIGHTS, &off, sizeof(off));
+	    fd, SOL_SOCKET, INIT_LISTEN_SO_PASSRIGHTS, &pass, sizeof(pass));
 	if (bind(fd, (const struct sockaddr *)&address, sizeof(address)) != 0 ||
 	    chmod(path, 0666) != 0 ||
 	    listen(fd, INIT_LISTEN_UNIX_BACKLOG) != 0) {
