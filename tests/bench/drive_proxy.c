@@ -36,6 +36,7 @@ struct drive_proxy {
 	struct peer *peer;
 	struct event *term, *interrupt, *input;
 	pid_t pid;
+	bool is_ready;
 	char line[8192]; /* a command being read */
 	size_t line_len;
 };
@@ -216,6 +217,7 @@ drive_proxy_on_stats(
 	const json_t *values = json_object_get(message->body, "values");
 
 	if (message->id == DRIVE_PROXY_STATS_READY) {
+		drive->is_ready = true;
 		drive_proxy_say("ready", NULL);
 		return;
 	}
@@ -236,7 +238,7 @@ drive_proxy_on_message(struct ipc_message *message, void *context)
 		drive_proxy_on_stats(drive, message);
 	} else if (message->type == IPC_FAILED) {
 		drive_proxy_say("failed", message->body);
-		if (message->id == 0)
+		if (!drive->is_ready)
 			event_loop_stop(drive->base);
 	} else if (message->type == IPC_DECISION && drive->options.decisions) {
 		drive_proxy_say("decision", message->body);

@@ -24,3 +24,4 @@ foreach(part tunnel exchange)
 	add_unit_test(${part} LIBRARIES egress_io
 	    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/tcp_pair.c)
 endforeach()
+add_scenario(proxy_live TIMEOUT 180)

@@ -50,11 +50,12 @@ class Drive:
     """One drive_proxy process; .address is where its listener is."""
 
     def __init__(self, *options, allow=(), deny=(), ranges=None,
-                 resolver=None, direct=(), address="127.0.0.1"):
+                 resolver=None, direct=(), address="127.0.0.1",
+                 stdin=False, prefix=()):
         self.port = harness.free_port(address)
         self.address = (address, self.port)
         self.log = os.path.join(harness.folder(), "proxy.jsonl")
-        argv = [DRIVE, f"{address}:{self.port}", "--log", self.log]
+        argv = [*prefix, DRIVE, f"{address}:{self.port}", "--log", self.log]
         for entry in allow:
             argv += ["--allow", entry]
         for entry in deny:
@@ -66,8 +67,9 @@ class Drive:
         if resolver:
             argv += ["--resolver", resolver]
         argv += list(options)
-        self.process = subprocess.Popen(argv, stdout=subprocess.PIPE,
-                                        stderr=subprocess.PIPE)
+        self.process = subprocess.Popen(
+            argv, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL)
         line = self.process.stdout.readline().decode()
         if not line.startswith("ready"):
             raise RuntimeError("drive_proxy did not start: "

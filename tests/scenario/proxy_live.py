@@ -1,0 +1,342 @@
+"""Live connections through the real, confined proxy: half-close both ways,
+policy narrowed and sandbox closed under open tunnels, limits of time, number,
+rate and bytes, a corporate proxy, a changed resolver, what is told to the
+supervisor, and that a direct listener dials nothing for a foreign name."""
+import json
+import os
+import socket
+import time
+
+import harness
+import hello_bytes
+import internet
+import tunnel_client
+from harness import check
+from tunnel_client import NAME, World, ending, reason
+
+
+def half_close():
+    def behaviour(conn):
+        data = b""
+        while True:
+            more = conn.recv(65536)
+            if not more:
+                break
+            data += more
+        conn.sendall(b"got %d" % len(data))
+        conn.close()
+
+    world = World(behaviour=behaviour)
+    conn = world.tunnel()
+    sent = len(hello_bytes.hello(names=(NAME.encode(),))) + 5
+    conn.sendall(b"12345")
+    conn.shutdown(socket.SHUT_WR)
+    answer = conn.recv(100)
+    check("the client's FIN reaches the upstream, the way back stays open",
+          answer == b"got %d" % sent, answer)
+    check("the upstream's FIN ends the tunnel in order",
+          ending(conn) == "fin")
+    line = world.last(1)
+    check("its line: done, bytes each way, sni, address",
+          line.get("reason") == "done" and line.get("up") == sent
+          and line.get("down") == len(answer) and line.get("sni") == NAME
+          and line.get("address", "").startswith("127.0.0.31:"), line)
+    world.drive.stop()
+
+
+def backpressure():
+    block = b"x" * 65536
+    state = {"sent": 0}
+
+    def behaviour(conn):
+        conn.recv(65536)
+        while True:
+            conn.sendall(block)
+            state["sent"] += len(block)
+
+    world = World(behaviour=behaviour)
+    conn = world.tunnel()
+    harness.wait_until(lambda: False, 1.5)
+    stuck = state["sent"]
+    harness.wait_until(lambda: False, 0.5)
+    check("a client that does not read stops the upstream",
+          state["sent"] == stuck and stuck < 64 << 20, state["sent"])
+    got = 0
+    while got < stuck:
+        got += len(conn.recv(1 << 20))
+    check("and nothing was lost", got >= stuck)
+    tunnel_client.reset(conn)
+    line = world.last(1)
+    check("a reset of the client is a reset upstream",
+          line.get("reason") == "reset", line)
+    world.drive.stop()
+
+
+def narrowing():
+    world = World(allow=["other.example.test:443"])
+    opened = world.tunnel()
+    hello, _ = world.ask()
+    wider = json.dumps({"allow": [world.target, "*.more.example:443"]})
+    said = world.command("policy " + wider)
+    check("a wider policy is refused", said[0].startswith("failed "), said)
+    check("and the tunnel stays", ending(opened, 0.3) == "open")
+    narrow = json.dumps({"allow": ["other.example.test:443"]})
+    world.command("policy " + narrow)
+    check("an open tunnel that no longer matches is reset",
+          ending(opened) == "reset")
+    check("its upstream, too", world.upstream.wait(1) >= 1
+          and ending(world.upstream.connections[0]) == "reset")
+    check("one that waits for its hello ends", ending(hello) != "open")
+    lines = world.lines()
+    check("logged as narrowed, host_not_allowed",
+          len(lines) == 2 and all(
+              line["reason"] == "narrowed" and
+              line["code"] == "host_not_allowed" for line in lines), lines)
+    _, head = world.ask()
+    check("and new ones are refused", reason(head) == "host_not_allowed")
+    world.drive.stop()
+
+
+def closing():
+    world = World()
+    opened, half = world.tunnel(), world.tunnel()
+    half.shutdown(socket.SHUT_WR)
+    head = socket.create_connection(world.drive.address)
+    head.sendall(b"CONN")
+    harness.wait_until(lambda: world.stats()["open"] == 2, 3)
+    world.command("close")
+    check("sandbox_close resets tunnels, half-closed ones, and heads",
+          [ending(c) for c in (opened, half, head)] == ["reset"] * 3)
+    refused = False
+    try:
+        socket.create_connection(world.drive.address, timeout=1)
+    except OSError:
+        refused = True
+    check("its listener is gone", refused)
+    stats = world.stats()
+    check("nothing is left of it", stats["open"] == stats["waiting"] ==
+          stats["opening"] == stats["leaving"] == 0, stats)
+    world.drive.stop()
+
+
+def times():
+    world = World("--limit", "head_timeout_ms=500", "--limit",
+                  "hello_timeout_ms=500", "--limit", "idle_timeout_s=1",
+                  "--limit", "total_timeout_s=3")
+    conn = socket.create_connection(world.drive.address)
+    conn.sendall(b"CONNECT ")
+    begin = time.monotonic()
+    head = tunnel_client.read_head(conn)
+    check("a head that does not come: 408 timeout",
+          head.startswith(b"HTTP/1.1 408") and reason(head) == "timeout"
+          and time.monotonic() - begin < 2, head)
+    begin = time.monotonic()
+    conn, head = world.ask()
+    check("no hello: closed, in time", ending(conn, 3) != "open"
+          and 0.3 < time.monotonic() - begin < 2)
+    check("logged as timeout",
+          [line["code"] for line in world.lines()] == ["timeout"] * 2)
+    begin = time.monotonic()
+    conn = world.tunnel()
+    check("idle: reset", ending(conn, 4) == "reset"
+          and 0.8 < time.monotonic() - begin < 2.5)
+    check("logged as idle", world.last(3).get("reason") == "idle")
+    conn = world.tunnel()
+    begin, alive = time.monotonic(), True
+    while alive and time.monotonic() - begin < 6:
+        try:
+            conn.sendall(b"x")
+            alive = ending(conn, 0.2) == "open"
+        except OSError:
+            alive = False
+    check("busy, but too old: ended at the total limit",
+          2.5 < time.monotonic() - begin < 5, time.monotonic() - begin)
+    check("logged as total", world.last(4).get("reason") == "total")
+    world.drive.stop()
+
+
+def numbers():
+    world = World("--limit", "max_tunnels=3")
+    tunnels = [world.tunnel() for _ in range(3)]
+    harness.wait_until(lambda: world.stats()["open"] == 3, 3)
+    _, head = world.ask()
+    check("the fourth tunnel is refused",
+          head.startswith(b"HTTP/1.1 429")
+          and reason(head) == "too_many_tunnels", head)
+    tunnel_client.reset(tunnels[0])
+    harness.wait_until(lambda: world.stats()["open"] < 3, 3)
+    waiting, head = world.ask()
+    check("a place that became free is used", b" 200 " in head, head)
+    conn, head = world.ask()
+    check("one that keeps its hello back gives way to the next",
+          b" 200 " in head and ending(waiting) != "open", head)
+    world.drive.stop()
+
+
+def bytes_and_rate():
+    def behaviour(conn):
+        conn.recv(65536)
+        while True:
+            conn.sendall(bytes(65536))
+
+    world = World("--limit", "max_bytes=1000000", behaviour=behaviour)
+    conn, got = world.tunnel(), 0
+    try:
+        while True:
+            more = conn.recv(65536)
+            if not more:
+                break
+            got += len(more)
+    except ConnectionResetError:
+        pass
+    check("the byte limit ends the tunnel", 0 < got <= 1000000, got)
+    check("logged so", world.last(1).get("reason") == "byte_limit")
+    world.drive.stop()
+    world = World("--limit", "rate_bytes=1000000", behaviour=behaviour)
+    conn, got, begin = world.tunnel(), 0, time.monotonic()
+    conn.settimeout(5)
+    while time.monotonic() - begin < 3:
+        got += len(conn.recv(65536))
+    check("the rate is kept: a burst of a second, then the rate",
+          2500000 < got < 5000000, got)
+    world.drive.stop()
+
+
+def parent():
+    heads = []
+
+    def behaviour(conn):
+        head = tunnel_client.read_head(conn)
+        heads.append(head)
+        if len(heads) == 2:
+            conn.sendall(b"HTTP/1.1 407 No\r\n\r\n")
+            conn.close()
+            return
+        conn.sendall(b"HTTP/1.1 200 OK\r\nVia: x\r\n\r\n")
+        conn.recv(65536)
+        conn.sendall(b"through")
+
+    proxy = tunnel_client.Upstream(behaviour, address="127.0.0.32")
+    world = World("--upstream-proxy", f"127.0.0.32:{proxy.port}", port=8443)
+    conn = world.tunnel()
+    check("the corporate proxy is asked for the judged address",
+          heads and heads[0].startswith(b"CONNECT 127.0.0.31:8443 HTTP/1.1")
+          and NAME.encode() not in heads[0], heads)
+    check("and the tunnel goes through it", conn.recv(100) == b"through")
+    _, head = world.ask()
+    check("its refusal is dial_failed, 502",
+          head.startswith(b"HTTP/1.1 502")
+          and reason(head) == "dial_failed", head)
+    world.drive.stop()
+
+
+def direct():
+    world = World(direct=True)
+    wrong = socket.create_connection(world.direct)
+    wrong.sendall(hello_bytes.hello(names=(b"evil.example.test",)))
+    check("direct, a foreign name: told by an alert and closed",
+          wrong.recv(100)[:1] == b"\x15" and ending(wrong) != "open")
+    none = socket.create_connection(world.direct)
+    none.sendall(b"GET / HTTP/1.1\r\n\r\n")
+    check("direct, no TLS: closed", ending(none) != "open")
+    check("nothing was looked up or dialled for them",
+          world.dns.queries == [] and world.upstream.connections == [])
+    right = socket.create_connection(world.direct)
+    hello = hello_bytes.hello(names=(NAME.encode(),))
+    for at in range(len(hello)):
+        right.sendall(hello[at:at + 1])
+    check("direct, the right name byte by byte: dialled",
+          world.upstream.wait(1) == 1)
+    got = b""
+    while len(got) < len(hello):
+        got += world.upstream.connections[0].recv(65536)
+    check("and the hello arrives as it was sent", got == hello)
+    codes = [line["code"] for line in world.lines()]
+    check("codes", codes == ["sni_mismatch", "not_tls"], codes)
+    world.drive.stop()
+
+
+def resolver():
+    other = internet.DNSServer({NAME: ["10.0.0.9"]})
+    world = World()
+    _, head = world.ask()
+    check("first the one resolver", b" 200 " in head, head)
+    world.command("resolver " + other.address)
+    _, head = world.ask()
+    check("then the other, nothing remembered",
+          reason(head) == "address_not_allowed", head)
+    world.drive.stop()
+
+
+def decisions():
+    world = World("--decisions")
+    for _ in range(50):
+        world.ask("evil.example.test:443")[0].close()
+    world.ask()[0].close()
+    world.tunnel().close()
+    seen = []
+    end = time.monotonic() + 5
+    while time.monotonic() < end and len(seen) < 2:
+        line = world.drive.process.stdout.readline().decode()
+        if line.startswith("decision "):
+            seen.append(json.loads(line[9:]))
+    denied = [d for d in seen if d["verdict"] == "deny"]
+    allowed = [d for d in seen if d["verdict"] == "allow"]
+    check("refusals of one target are told with their count",
+          sum(d["count"] for d in denied) == 50 and
+          all(d["code"] == "host_not_allowed" and
+              d["target"] == "evil.example.test:443" for d in denied), seen)
+    check("and what was allowed, with its rule",
+          allowed and allowed[0]["target"] == world.target
+          and allowed[0]["rule"] == world.target, seen)
+    world.drive.stop()
+
+
+def descriptors():
+    world = World(prefix=("prlimit", "--nofile=160:160"))
+    pid = int(open(f"/proc/{world.drive.process.pid}/task/"
+                   f"{world.drive.process.pid}/children").read().split()[0])
+    held = []
+    for _ in range(300):
+        conn = socket.socket()
+        conn.setblocking(False)
+        conn.connect_ex(world.drive.address)
+        held.append(conn)
+    used = harness.wait_until(
+        lambda: len(os.listdir(f"/proc/{pid}/fd")) > 100, 5)
+    time.sleep(0.5)
+
+    def ticks():
+        with open(f"/proc/{pid}/stat", encoding="ascii") as stat:
+            fields = stat.read().rsplit(")", 1)[1].split()
+        return int(fields[11]) + int(fields[12])
+
+    before = ticks()
+    time.sleep(1)
+    check("without descriptors left it does not spin",
+          ticks() - before < 30, ticks() - before)
+    good = 0
+    for _ in range(5):
+        try:
+            conn = world.tunnel()
+            good += 1
+            conn.close()
+        except (OSError, RuntimeError):
+            pass
+    check("and a good client gets through while others hold on",
+          used and good >= 4, good)
+    for conn in held:
+        conn.close()
+    stats = world.stats()
+    check("the shortage is counted and logged",
+          stats["descriptor_shortages"] > 0 and any(
+              line.get("event") == "descriptors_exhausted"
+              for line in world.drive.lines()), stats)
+    world.drive.stop()
+
+
+for part in (half_close, backpressure, narrowing, closing, times, numbers,
+             bytes_and_rate, parent, direct, resolver, decisions,
+             descriptors):
+    part()
+harness.finish()
