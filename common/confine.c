@@ -27,18 +27,6 @@
 
 #include "common/json_field.h"
 
-#if defined(__has_feature)
-#if __has_feature(address_sanitizer)
-#define CONFINE_SANITIZED 1
-#endif
-#endif
-#if defined(__SANITIZE_ADDRESS__)
-#define CONFINE_SANITIZED 1
-#endif
-#ifndef CONFINE_SANITIZED
-#define CONFINE_SANITIZED 0
-#endif
-
 #define CONFINE_READ_WRITE (PROT_READ | PROT_WRITE)
 
 const struct confine_syscall confine_base[] = {

@@ -15,6 +15,20 @@
 
 #include "common/result.h"
 
+/* 1 in builds with AddressSanitizer, whose run time needs a few calls more
+ * and terabytes of addresses: no RLIMIT_AS, no leak check once confined. */
+#if defined(__has_feature)
+#if __has_feature(address_sanitizer)
+#define CONFINE_SANITIZED 1
+#endif
+#endif
+#if defined(__SANITIZE_ADDRESS__)
+#define CONFINE_SANITIZED 1
+#endif
+#ifndef CONFINE_SANITIZED
+#define CONFINE_SANITIZED 0
+#endif
+
 /* What a listed system call may do. Several ARG rows of one call add up. */
 enum confine_verdict {
 	CONFINE_ALLOW,      /* as it is */

@@ -45,8 +45,8 @@ typedef void dns_done(
     enum result result, const struct dns_answer *answer, void *context);
 
 /* Before confinement (c-ares reads its random key here). Confined callers
- * need socket, connect, sendto, recvfrom, fcntl of the base, and for TCP
- * setsockopt, readv or read, writev. RESULT_BAD: servers is malformed. */
+ * need socket, connect, sendto, recvfrom, ioctl(FIONBIO), and for TCP
+ * setsockopt. RESULT_BAD: servers is malformed. */
 enum result dns_new(struct event_base *base, const struct dns_options *options,
     struct dns **dns_r);
 /* Pending lookups end without a call. */

@@ -10,6 +10,9 @@ add_confine_test(confine LIBRARIES common_io
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_run.c)
 add_confine_test(confine_layers LIBRARIES common_io
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_run.c)
+add_confine_test(confine_net LIBRARIES common_net
+    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_run.c
+    ${CMAKE_SOURCE_DIR}/tests/support/dns_responder.c)
 add_fuzz_target(ipc LIBRARIES common_io)
 add_machine_test(dns LIBRARIES common_net
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/dns_responder.c)
