@@ -29,14 +29,21 @@ struct http_head_scan {
 	bool response;
 };
 
+/* One bit per ASCII byte. */
+static const uint32_t http_head_token_bits[4] = {
+    0x00000000U, 0x03ff6cfaU, 0xc7fffffeU, 0x57ffffffU};
+static const uint32_t http_head_visible_bits[4] = {
+    0x00000000U, 0xfffffffeU, 0xffffffffU, 0x7fffffffU};
+
 static unsigned
 http_head_class(char c)
 {
-	if (c <= 0x20 || c == 0x7f)
+	unsigned byte = (unsigned char)c, word = byte / 32, bit = byte % 32;
+
+	if (byte >= 0x80)
 		return 0;
-	if (strchr("\"(),/:;<=>?@[\\]{}", c) != NULL)
-		return HTTP_HEAD_VISIBLE;
-	return HTTP_HEAD_TOKEN | HTTP_HEAD_VISIBLE;
+	return (http_head_token_bits[word] >> bit & 1) * HTTP_HEAD_TOKEN +
+	       (http_head_visible_bits[word] >> bit & 1) * HTTP_HEAD_VISIBLE;
 }
 
 static bool
@@ -91,7 +98,7 @@ http_head_check_bytes(const char *bytes, size_t len, bool start_line)
 	size_t i;
 
 	for (i = 0; i < len; i++) {
-		if (http_head_class(bytes[i]) != 0 || bytes[i] == ' ')
+		if (bytes[i] >= ' ' && bytes[i] < 0x7f)
 			continue;
 		if (bytes[i] == '\0' || bytes[i] == '\r' || bytes[i] == '\n')
 			return HTTP_HEAD_BAD_LINE_END;
