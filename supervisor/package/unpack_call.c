@@ -9,13 +9,13 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "supervisor/child.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/log_files.h"
 
 #define UNPACK_CALL_ID 1U
 #define UNPACK_CALL_DETAIL_MAX 512U
@@ -97,20 +97,17 @@ unpack_call_on_end(struct child *child, int exit_code, int number,
 	unpack_call_finish(context, NULL, "unpack_failed", detail);
 }
 
-/* The log of the process; beside the others of AGENTNODE_HOME. */
-static int
-unpack_call_log(void)
+/* The log of the process, beside the others of AGENTNODE_HOME. */
+static enum result
+unpack_call_log(int *fd_r)
 {
-	char home[4096], path[4200];
 	struct json_fault fault = {""};
+	char home[4096];
+	enum result result = config_home(home, sizeof(home), &fault);
 
-	if (config_home(home, sizeof(home), &fault) != RESULT_OK)
-		return -1;
-	(void)snprintf(path, sizeof(path), "%s/log", home);
-	(void)mkdir(path, 0700);
-	(void)snprintf(path, sizeof(path), "%s/log/agentnode-unpack.log", home);
-	return open(
-	    path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
+	if (result == RESULT_OK)
+		result = log_files_open(home, "agentnode-unpack", fd_r, &fault);
+	return result;
 }
 
 static bool
@@ -137,20 +134,21 @@ unpack_call_child(struct event_base *base, const struct config *config,
 	int fds[UNPACK_ROOTS_MAX + 1];
 	struct child_spec child = {.role = IPC_UNPACK,
 	    .config_fds = fds,
-	    .config_fd_count = spec->root_count + 1};
+	    .config_fd_count = spec->root_count + 1,
+	    .uid = spec->uid};
 	enum result result;
 
 	if (spec->root_count > UNPACK_ROOTS_MAX)
 		return RESULT_TOO_LONG;
-	fds[0] = unpack_call_log();
-	if (fds[0] < 0)
-		return RESULT_SYSTEM;
+	result = unpack_call_log(&fds[0]);
+	if (result != RESULT_OK)
+		return result;
 	for (size_t i = 0; i < spec->root_count; i++)
 		fds[i + 1] = spec->roots[i];
-	child.config = json_pack("{s:{s:I,s:I,s:b}}", "options", "roots",
+	child.config = json_pack("{s:{s:I,s:I,s:b,s:b}}", "options", "roots",
 	    (json_int_t)spec->root_count, "timeout_s",
 	    (json_int_t)spec->timeout_s, "no_landlock",
-	    unpack_call_no_landlock(config));
+	    unpack_call_no_landlock(config), "keep_uid", spec->keep_uid);
 	result = child.config == NULL
 		     ? RESULT_NO_MEMORY
 		     : child_start(base, &child, &handlers, call, &call->child);

@@ -9,7 +9,9 @@
 
 #include <event2/event.h>
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <sys/types.h>
 
 #include "common/result.h"
 #include "supervisor/unpack/unpack_jobs.h"
@@ -30,6 +32,8 @@ struct unpack_call_spec {
 	const int *fds; /* of the job; borrowed, may be closed after start */
 	size_t fd_count;
 	unsigned timeout_s;
+	bool keep_uid; /* as unpack_jobs.h: the user's own files */
+	uid_t uid; /* to run as when we are root; 0: its own */
 };
 
 /* One process for one job. done is called once, never before this returns;

@@ -8,6 +8,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -243,53 +244,75 @@ describe_pip(struct unpack_io *io, int root_fd, int list_fd,
 	return result;
 }
 
+/* The command that package.json of a local folder names. */
 static enum result
-describe_dir_npm(struct unpack_io *io, int root_fd, json_t **result_r)
+describe_dir_manifest(
+    struct unpack_io *io, int root_fd, char *entry_r, size_t size)
 {
-	char entry[TREE_STREAM_PATH_MAX + 1];
 	struct json_fault fault = {""};
 	json_t *manifest = NULL;
 	const char *path = NULL;
-	enum result result;
+	enum result result =
+	    describe_load(io, root_fd, "package.json", &manifest);
 
-	result = describe_load(io, root_fd, "package.json", &manifest);
 	if (result != RESULT_OK)
 		return result;
-	result = package_facts_npm_entry(manifest, "", 1, &path, &fault);
+	result =
+	    package_facts_npm_entry(manifest, "the folder", 1, &path, &fault);
 	if (result != RESULT_OK)
 		result = describe_fault(io, &fault);
 	else
-		result =
-		    describe_entry(io, root_fd, "", path, entry, sizeof(entry));
-	if (result == RESULT_OK)
-		*result_r = json_pack("{s:s,s:s,s:O*,s:O*}", "manager", "npm",
-		    "entry", entry, "name", json_object_get(manifest, "name"),
-		    "version", json_object_get(manifest, "version"));
+		result = describe_entry(io, root_fd, "", path, entry_r, size);
 	json_decref(manifest);
-	if (result == RESULT_OK && *result_r == NULL)
-		return RESULT_NO_MEMORY;
 	return result;
 }
 
-enum result
-describe_dir(struct unpack_io *io, int root_fd, json_t **result_r)
+static bool
+describe_dir_has(struct unpack_io *io, int root_fd, const char *path)
+{
+	int fd FD_CLEANUP = -1;
+
+	return tree_walk_open(io, root_fd, path, UNPACK_BYTES_MAX, &fd) ==
+	       RESULT_OK;
+}
+
+/* What starts a local folder: package.json, or a Python file by name. */
+static enum result
+describe_dir_find(struct unpack_io *io, int root_fd, char *entry_r, size_t size)
 {
 	static const char *const mains[] = {
 	    "__main__.py", "main.py", "server.py", NULL};
-	int fd FD_CLEANUP = -1;
 
-	if (tree_walk_open(io, root_fd, "package.json", DESCRIBE_FILE_MAX,
-		&fd) == RESULT_OK)
-		return describe_dir_npm(io, root_fd, result_r);
+	if (describe_dir_has(io, root_fd, "package.json"))
+		return describe_dir_manifest(io, root_fd, entry_r, size);
 	for (size_t i = 0; mains[i] != NULL && io->code == NULL; i++) {
-		if (tree_walk_open(io, root_fd, mains[i], UNPACK_BYTES_MAX,
-			&fd) != RESULT_OK)
+		if (!describe_dir_has(io, root_fd, mains[i]))
 			continue;
-		*result_r = json_pack(
-		    "{s:s,s:s}", "manager", "pypi", "entry", mains[i]);
-		return *result_r == NULL ? RESULT_NO_MEMORY : RESULT_OK;
+		(void)snprintf(entry_r, size, "%s", mains[i]);
+		return RESULT_OK;
 	}
 	return unpack_io_fault(io, UNPACK_PACKAGE,
 	    "the folder has neither a package.json with a command nor a "
-	    "__main__.py, main.py or server.py");
+	    "__main__.py, main.py or server.py: name one with --entry");
+}
+
+enum result
+describe_dir(
+    struct unpack_io *io, int root_fd, const char *entry, json_t **result_r)
+{
+	char path[TREE_STREAM_PATH_MAX + 1];
+	enum result result;
+	size_t len;
+
+	if (entry != NULL)
+		result =
+		    describe_entry(io, root_fd, "", entry, path, sizeof(path));
+	else
+		result = describe_dir_find(io, root_fd, path, sizeof(path));
+	if (result != RESULT_OK)
+		return result;
+	len = strlen(path);
+	*result_r = json_pack("{s:s,s:s}", "entry", path, "runner",
+	    len > 3 && strcmp(path + len - 3, ".py") == 0 ? "python" : "node");
+	return *result_r == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 }

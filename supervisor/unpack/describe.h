@@ -19,6 +19,8 @@ enum result describe_npm(struct unpack_io *io, int root_fd, int list_fd,
     const char *package, const char *version, json_t **result_r);
 enum result describe_pip(struct unpack_io *io, int root_fd, int list_fd,
     const char *package, const char *version, json_t **result_r);
-enum result describe_dir(struct unpack_io *io, int root_fd, json_t **result_r);
+/* entry: path of the command, NULL: found out. */
+enum result describe_dir(
+    struct unpack_io *io, int root_fd, const char *entry, json_t **result_r);
 
 #endif

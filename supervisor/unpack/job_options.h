@@ -18,8 +18,8 @@ struct job_options {
 	uint64_t max_bytes, max_files;
 	int root_fd; /* borrowed; -1 unless the job works on a root */
 	struct archive_source_spec archive;
-	const char *package, *version; /* borrowed from the options */
-	json_t *result;                /* owned until handed out */
+	const char *package, *version, *entry; /* borrowed, may be NULL */
+	json_t *result;                        /* owned until handed out */
 };
 
 /* Which options a job takes besides max_bytes and max_files. */
@@ -27,6 +27,7 @@ enum job_options_flag {
 	JOB_OPTIONS_ROOT = 1,    /* "root", required */
 	JOB_OPTIONS_ARCHIVE = 2, /* "strip", "prefix", "only", "links" */
 	JOB_OPTIONS_PACKAGE = 4, /* "package", "version", required */
+	JOB_OPTIONS_ENTRY = 8,   /* "entry" */
 };
 
 /* Fill the options part of job (config is set before); everything borrowed

@@ -237,7 +237,7 @@ job_table_pip_describe(struct job_options *job)
 static enum result
 job_table_dir_describe(struct job_options *job)
 {
-	return describe_dir(job->io, job->root_fd, &job->result);
+	return describe_dir(job->io, job->root_fd, job->entry, &job->result);
 }
 
 static const struct job_table_row job_table_table[] = {
@@ -254,7 +254,8 @@ static const struct job_table_row job_table_table[] = {
 	job_table_npm_describe},
     {UNPACK_JOB_PIP_DESCRIBE, JOB_OPTIONS_ROOT | JOB_OPTIONS_PACKAGE, 1,
 	job_table_pip_describe},
-    {UNPACK_JOB_DIR_DESCRIBE, JOB_OPTIONS_ROOT, 0, job_table_dir_describe},
+    {UNPACK_JOB_DIR_DESCRIBE, JOB_OPTIONS_ROOT | JOB_OPTIONS_ENTRY, 0,
+	job_table_dir_describe},
     {NULL, 0, 0, NULL},
 };
 

@@ -30,8 +30,8 @@
  * pip_describe   the same; both write the dependency list, a JSON array of
  *                {"name","version","integrity"}, to the memfd and answer
  *                {"entry":path in the tree,"count":N}
- * dir_describe   {"root":i}               no fds; a local folder: answers
- *                {"manager":"npm"|"pypi","entry","name"?,"version"?}
+ * dir_describe   {"root":i,"entry":path?}  no fds; a local folder: answers
+ *                {"entry","runner":"node"|"python"}
  *
  * A stream of a failed job is cut: no end record, no end-of-archive block.
  * Cleaned trees have directories and 0755 files or 0644 files, owner 0, one

@@ -1,0 +1,429 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `agentnode mcp install`: options to a checked request, the services an
+ * installation needs, and what is printed. The story is in
+ * supervisor/package/install.c. Called by command_dispatch.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/event_loop.h"
+#include "egress-proxy/policy_entry.h"
+#include "supervisor/command/command.h"
+#include "supervisor/package/install.h"
+#include "supervisor/package/lockfile.h"
+#include "supervisor/policy/suffix_check.h"
+
+#define COMMAND_MCP_INSTALL_LIST_MAX 64U
+#define COMMAND_MCP_INSTALL_SIZE_MAX (64ULL << 30)
+
+struct command_mcp_install {
+	struct install_request request;
+	struct install install;
+	struct engine_host host;
+	struct config *config;
+	json_t *allow, *tools, *args; /* owned */
+	char files[4096], lockfile[4096];
+	const char *name, *lockfile_option;
+	bool json, has_host;
+	int code; /* of the first wrong option */
+};
+
+static void
+command_mcp_install_progress(const char *line)
+{
+	fprintf(stderr, "%s\n", line);
+}
+
+/* --allow ENTRY: typing it is the consent to a wildcard. */
+static int
+command_mcp_install_allow(struct command_mcp_install *run, const char *text)
+{
+	char why[SUFFIX_CHECK_WHY_MAX] = "";
+	enum policy_entry_fault fault;
+	struct policy_entry entry;
+
+	fault = policy_entry_parse(
+	    text, strlen(text), POLICY_ENTRY_FROM_CONSENTED, &entry);
+	if (fault != POLICY_ENTRY_OK)
+		return command_error(COMMAND_USAGE, "--allow '%s' %s", text,
+		    policy_entry_fault_text(fault, entry.name_fault));
+	if (suffix_check_entry(&entry, why) != RESULT_OK)
+		return command_error(
+		    COMMAND_USAGE, "--allow '%s' %s", text, why);
+	if (json_array_size(run->allow) >= COMMAND_MCP_INSTALL_LIST_MAX)
+		return command_error(COMMAND_USAGE,
+		    "--allow can be given at most %u times",
+		    COMMAND_MCP_INSTALL_LIST_MAX);
+	(void)json_array_append_new(run->allow, json_string(entry.text));
+	return COMMAND_DONE;
+}
+
+static int
+command_mcp_install_tool(struct command_mcp_install *run, const char *text)
+{
+	json_t *tool = json_string(text);
+
+	if (tool == NULL || text[0] == '\0' || strlen(text) > 128 ||
+	    json_array_size(run->tools) >= COMMAND_MCP_INSTALL_LIST_MAX) {
+		json_decref(tool);
+		return command_error(COMMAND_USAGE,
+		    "--tool takes a tool's name, at most %u times",
+		    COMMAND_MCP_INSTALL_LIST_MAX);
+	}
+	if (run->tools == NULL)
+		run->tools = json_array();
+	(void)json_array_append_new(run->tools, tool);
+	run->request.tools = run->tools;
+	return COMMAND_DONE;
+}
+
+static int
+command_mcp_install_files(struct command_mcp_install *run, const char *text)
+{
+	char *path = realpath(text, NULL);
+	int code = COMMAND_DONE;
+
+	if (path == NULL || strlen(path) >= sizeof(run->files))
+		code = command_error(COMMAND_USAGE, "--files '%s': %s", text,
+		    path == NULL ? strerror(errno) : "too long");
+	else
+		memcpy(run->files, path, strlen(path) + 1);
+	free(path);
+	run->request.files = run->files;
+	return code;
+}
+
+/* "64m": a number and k, m or g. */
+static int
+command_mcp_install_state(struct command_mcp_install *run, const char *text)
+{
+	unsigned long long size;
+	char *end = NULL;
+
+	errno = 0;
+	size = strtoull(text, &end, 10);
+	if (*end == 'k' || *end == 'm' || *end == 'g') {
+		size <<= *end == 'k' ? 10 : *end == 'm' ? 20 : 30;
+		end++;
+	}
+	if (errno != 0 || text[0] < '0' || text[0] > '9' || *end != '\0' ||
+	    size == 0 || strlen(text) > 12 ||
+	    size > COMMAND_MCP_INSTALL_SIZE_MAX)
+		return command_error(COMMAND_USAGE,
+		    "--state '%s' is no size: use a number with k, m or g, as "
+		    "in 16m",
+		    text);
+	run->request.state = size;
+	return COMMAND_DONE;
+}
+
+/* One option; the exit code says whether it is right. */
+static int
+command_mcp_install_option(struct command_mcp_install *run, int option)
+{
+	switch (option) {
+	case 'a':
+		return command_mcp_install_allow(run, optarg);
+	case 't':
+		return command_mcp_install_tool(run, optarg);
+	case 'f':
+		return command_mcp_install_files(run, optarg);
+	case 's':
+		return command_mcp_install_state(run, optarg);
+	case 'n':
+		run->name = optarg;
+		return COMMAND_DONE;
+	case 'e':
+		run->request.entry = optarg;
+		return COMMAND_DONE;
+	case 'l':
+		run->lockfile_option = optarg;
+		return COMMAND_DONE;
+	case 'x':
+		run->request.allow_scripts = true;
+		return COMMAND_DONE;
+	case 'j':
+		run->json = true;
+		return COMMAND_DONE;
+	default:
+		return command_option_fault("mcp install");
+	}
+}
+
+static int
+command_mcp_install_options(
+    struct command_mcp_install *run, int argc, char **argv)
+{
+	static const struct option known[] = {
+	    {"allow", required_argument, NULL, 'a'},
+	    {"tool", required_argument, NULL, 't'},
+	    {"files", required_argument, NULL, 'f'},
+	    {"state", required_argument, NULL, 's'},
+	    {"name", required_argument, NULL, 'n'},
+	    {"entry", required_argument, NULL, 'e'},
+	    {"lockfile", required_argument, NULL, 'l'},
+	    {"allow-scripts", no_argument, NULL, 'x'},
+	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+	int option, code = COMMAND_DONE;
+
+	opterr = 0;
+	while (code == COMMAND_DONE &&
+	       (option = getopt_long(argc, argv, "", known, NULL)) != -1)
+		code = command_mcp_install_option(run, option);
+	if (code == COMMAND_DONE && optind >= argc)
+		code = command_option_fault("mcp install");
+	return code;
+}
+
+/* The pin, and the arguments behind it. */
+static int
+command_mcp_install_pin(struct command_mcp_install *run, int argc, char **argv)
+{
+	char sentence[512];
+	enum pin_verdict verdict = pin_parse(argv[optind], &run->request.pin);
+
+	if (verdict != PIN_OK) {
+		pin_explain(verdict, argv[optind], sentence, sizeof(sentence));
+		return command_error(COMMAND_USAGE, "%s", sentence);
+	}
+	if (run->request.entry != NULL && run->request.pin.kind != PIN_DIR)
+		return command_error(COMMAND_USAGE,
+		    "--entry is for folders: a package says itself what its "
+		    "command is");
+	for (int i = optind + 1; i < argc; i++) {
+		json_t *word = json_string(argv[i]);
+
+		if (word == NULL || strlen(argv[i]) > 4096 || i > 128) {
+			json_decref(word);
+			return command_error(COMMAND_USAGE,
+			    "argument %d of the server is not usable",
+			    i - optind);
+		}
+		(void)json_array_append_new(run->args, word);
+	}
+	return COMMAND_DONE;
+}
+
+/* --name, or a slug from the name of the package or folder. */
+static int
+command_mcp_install_slug(struct command_mcp_install *run)
+{
+	const struct pin *pin = &run->request.pin;
+	char *path = NULL;
+	const char *from = pin->name;
+	bool derived;
+
+	if (run->name != NULL) {
+		if (!slug_is_valid(run->name))
+			return command_error(COMMAND_USAGE,
+			    "--name '%s' must be " SLUG_RULE, run->name);
+		(void)snprintf(run->request.slug, sizeof(run->request.slug),
+		    "%s", run->name);
+		return COMMAND_DONE;
+	}
+	if (pin->kind == PIN_DIR) {
+		path = realpath(pin->path, NULL);
+		if (path == NULL)
+			return command_error(COMMAND_USAGE, "%s: %s", pin->path,
+			    strerror(errno));
+		from = strrchr(path, '/') + 1;
+	}
+	derived = slug_derive(from, run->request.slug);
+	free(path);
+	if (derived)
+		return COMMAND_DONE;
+	return command_error(COMMAND_USAGE,
+	    "no short name can be made of '%s': give one with --name", from);
+}
+
+static int
+command_mcp_install_parse(
+    struct command_mcp_install *run, int argc, char **argv)
+{
+	struct json_fault fault = {""};
+	enum result result;
+	int code = command_mcp_install_options(run, argc, argv);
+
+	if (code == COMMAND_DONE)
+		code = command_mcp_install_pin(run, argc, argv);
+	if (code == COMMAND_DONE)
+		code = command_mcp_install_slug(run);
+	if (code != COMMAND_DONE)
+		return code;
+	run->request.allow = run->allow;
+	run->request.args = run->args;
+	run->request.lockfile = run->lockfile;
+	result = lockfile_path(
+	    run->lockfile_option, run->lockfile, sizeof(run->lockfile), &fault);
+	return result == RESULT_OK ? COMMAND_DONE
+				   : command_fault(result, &fault);
+}
+
+/* Installing must not fetch for minutes and then fail at the end: the
+ * lockfile is looked at first. */
+static int
+command_mcp_install_lockfile(struct command_mcp_install *run)
+{
+	struct json_fault fault = {""};
+	struct lockfile *lockfile = NULL;
+	enum result result = lockfile_load(run->lockfile, &lockfile, &fault);
+
+	lockfile_free(&lockfile);
+	if (result == RESULT_OK || result == RESULT_NOT_FOUND)
+		return COMMAND_DONE;
+	return command_fault(result, &fault);
+}
+
+static int
+command_mcp_install_services(struct command_mcp_install *run)
+{
+	struct engine_host_fault engine = {"", ""};
+	struct install *install = &run->install;
+	struct json_fault fault = {""};
+	char home[4096];
+	enum result result = config_load(&run->config, &fault);
+
+	if (result == RESULT_OK)
+		result = config_home(home, sizeof(home), &fault);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	if (engine_host_open(run->config,
+		config_text(run->config, "sandbox.image"), &run->host,
+		&engine) != RESULT_OK)
+		return command_error(COMMAND_UNAVAILABLE, "%s", engine.detail);
+	run->has_host = true;
+	if (event_loop_new(&install->base) != RESULT_OK ||
+	    audit_start(install->base, home, NULL, NULL, &install->audit) !=
+		RESULT_OK)
+		return command_error(
+		    COMMAND_INTERNAL, "the audit ledger could not be started");
+	install->config = run->config;
+	install->host = &run->host;
+	install->request = &run->request;
+	install->progress = command_mcp_install_progress;
+	return COMMAND_DONE;
+}
+
+static int
+command_mcp_install_exit(enum result result)
+{
+	if (result == RESULT_NOT_FOUND) /* build_failed: the registry said no */
+		return COMMAND_NO;
+	if (result == RESULT_SYSTEM || result == RESULT_CLOSED)
+		return COMMAND_UNAVAILABLE;
+	return command_exit_of(result);
+}
+
+static int
+command_mcp_install_failed(struct command_mcp_install *run)
+{
+	const struct install_fault *fault = &run->install.fault;
+	json_t *object;
+
+	if (run->json) {
+		object = json_pack("{s:b,s:s,s:s,s:s}", "ok", 0, "package",
+		    run->request.slug, "code", fault->code, "detail",
+		    fault->detail);
+		(void)command_print_json(object);
+		json_decref(object);
+	}
+	return command_error(command_mcp_install_exit(fault->result), "%s (%s)",
+	    fault->detail, fault->code);
+}
+
+static int
+command_mcp_install_done(struct command_mcp_install *run, json_t *entry)
+{
+	json_t *object;
+	int code;
+
+	if (!run->json) {
+		printf("%s %s installed (%zu dependencies), %s\n",
+		    run->request.slug,
+		    json_string_value(json_object_get(entry, "version")),
+		    json_array_size(json_object_get(entry, "dependencies")),
+		    json_string_value(json_object_get(entry, "artifact_hash")));
+		return COMMAND_DONE;
+	}
+	object = json_pack("{s:b,s:s,s:s,s:O}", "ok", 1, "package",
+	    run->request.slug, "lockfile", run->lockfile, "entry", entry);
+	code = command_print_json(object);
+	json_decref(object);
+	return code;
+}
+
+static int
+command_mcp_install_run(struct command_mcp_install *run)
+{
+	json_t *entry = NULL;
+	int code = command_mcp_install_lockfile(run);
+
+	if (code == COMMAND_DONE)
+		code = command_mcp_install_services(run);
+	if (code != COMMAND_DONE)
+		return code;
+	if (install_run(&run->install, &entry) != RESULT_OK)
+		return command_mcp_install_failed(run);
+	code = command_mcp_install_done(run, entry);
+	json_decref(entry);
+	return code;
+}
+
+static int
+command_mcp_install(int argc, char **argv)
+{
+	struct command_mcp_install *run = calloc(1, sizeof(*run));
+	int code;
+
+	if (run == NULL)
+		return command_error(COMMAND_INTERNAL, "out of memory");
+	run->allow = json_array();
+	run->args = json_array();
+	code = command_mcp_install_parse(run, argc, argv);
+	if (code == COMMAND_DONE)
+		code = command_mcp_install_run(run);
+	audit_free(&run->install.audit);
+	if (run->install.base != NULL)
+		event_base_free(run->install.base);
+	if (run->has_host)
+		engine_host_close(&run->host);
+	config_free(&run->config);
+	json_decref(run->allow);
+	json_decref(run->tools);
+	json_decref(run->args);
+	free(run);
+	return code;
+}
+
+extern const struct command command_mcp_install_rows[];
+const struct command command_mcp_install_rows[] = {
+    {"mcp install", "install an MCP server, pinned, into a sealed volume",
+	"Usage: agentnode mcp install npm:NAME@X.Y.Z | pypi:NAME==X.Y.Z | "
+	"./FOLDER\n"
+	"         [--allow HOST[:PORT]]... [--tool NAME]... [--files DIR]\n"
+	"         [--state SIZE] [--name SLUG] [--entry PATH] "
+	"[--allow-scripts]\n"
+	"         [--lockfile FILE] [--json] [-- ARGUMENT...]\n\n"
+	"Fetches in a sandbox that reaches the package registry only, runs no\n"
+	"scripts of packages, records every dependency with its integrity, "
+	"and\n"
+	"writes agentnode.lock. The server itself reaches nothing but what\n"
+	"--allow names.\n\n"
+	"  --allow HOST      TLS host (port 443 unless given) it may reach\n"
+	"  --tool NAME       expose this tool only (repeatable)\n"
+	"  --files DIR       copy this folder to /files at every start\n"
+	"  --state SIZE      keep /state between runs, at most SIZE\n"
+	"  --name SLUG       short name; made from the package's else\n"
+	"  --entry PATH      folders: the file to start\n"
+	"  --allow-scripts   run the packages' install scripts, in the "
+	"sandbox\n"
+	"  --lockfile FILE   instead of the one in force\n\n"
+	"Example: agentnode mcp install npm:@modelcontextprotocol/"
+	"server-memory@2025.4.25\n",
+	command_mcp_install},
+    {NULL, NULL, NULL, NULL},
+};

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Tells the story of an installation; see install.h. The audit record is
+ * on disk before the lockfile changes; a volume made for an installation
+ * that fails is removed again.
+ */
+#include "supervisor/package/install.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "supervisor/package/install_build.h"
+#include "supervisor/package/install_entry.h"
+#include "supervisor/package/install_facts.h"
+#include "supervisor/package/lockfile.h"
+#include "supervisor/package/volume.h"
+
+void
+install_say(struct install *install, const char *format, ...)
+{
+	char line[512];
+	va_list args;
+
+	if (install->progress == NULL)
+		return;
+	va_start(args, format);
+	(void)vsnprintf(line, sizeof(line), format, args);
+	va_end(args);
+	install->progress(line);
+}
+
+/* Get the tree: from a registry in a sandbox, or from a folder. */
+static enum result
+install_fetch(struct install *install, struct install_tree *tree_r)
+{
+	struct install_build_plan plan = {.egress = NULL};
+	enum result result = RESULT_INTERNAL;
+
+	switch (install->request->pin.kind) {
+	case PIN_NPM:
+		result = install_npm_plan(install, &plan);
+		break;
+	case PIN_PYPI:
+		result = install_pypi_plan(install, &plan);
+		break;
+	case PIN_DIR:
+		install_say(install, "reading %s", install->request->pin.path);
+		return install_dir_read(install, tree_r);
+	}
+	if (result == RESULT_OK) {
+		install_say(install, "building %s %s in a sandbox",
+		    install->request->pin.name, install->request->pin.version);
+		result = install_build_run(install, &plan, tree_r);
+	}
+	install_build_plan_clear(&plan);
+	return result;
+}
+
+static enum result
+install_fill(struct install *install, const struct install_tree *tree,
+    const char *version, const struct volume *volume)
+{
+	return volume_fill(install->host, volume, install->request->slug,
+	    version, tree->hash, tree->tar_fd, &install->fault);
+}
+
+/* Open the mountpoint and compare what is there with what was judged. */
+static enum result
+install_verify(struct install *install, const struct install_tree *tree,
+    const struct volume *volume, int *root_r)
+{
+	enum result result = volume_open(volume, root_r);
+
+	if (result != RESULT_OK)
+		return install_fault_set(&install->fault, RESULT_UNSUPPORTED,
+		    "volume_failed", "the volume is not at %s: %m",
+		    volume->path);
+	return install_facts_verify(install, *root_r, tree->hash);
+}
+
+/* A volume of that name: the same, or what an installation that was killed
+ * left behind, which is replaced. */
+static enum result
+install_reuse(struct install *install, const struct install_tree *tree,
+    const char *version, const struct volume *volume, int *root_r, bool *made_r)
+{
+	enum result result = install_verify(install, tree, volume, root_r);
+
+	if (result != RESULT_MISMATCH)
+		return result;
+	fd_close(root_r);
+	install->fault = (struct install_fault){.code = ""};
+	result = volume_remove(install->host, volume->name, &install->fault);
+	if (result == RESULT_OK)
+		result = install_fill(install, tree, version, volume);
+	*made_r = result == RESULT_OK;
+	if (result == RESULT_OK)
+		result = install_verify(install, tree, volume, root_r);
+	return result;
+}
+
+/* The volume on disk, verified. *made_r: it is new, and goes again when
+ * the rest fails. */
+static enum result
+install_seal(struct install *install, const struct install_tree *tree,
+    const char *version, struct volume *volume_r, bool *made_r, int *root_r)
+{
+	enum result result = volume_plan(install->host, install->request->slug,
+	    version, tree->hash, volume_r, &install->fault);
+
+	if (result != RESULT_OK)
+		return result;
+	install_say(install, "sealing %llu files, %llu bytes as %s",
+	    (unsigned long long)tree->files, (unsigned long long)tree->bytes,
+	    volume_r->name);
+	result = install_fill(install, tree, version, volume_r);
+	*made_r = result == RESULT_OK;
+	if (result == RESULT_EXISTS)
+		return install_reuse(
+		    install, tree, version, volume_r, root_r, made_r);
+	if (result != RESULT_OK)
+		return result;
+	return install_verify(install, tree, volume_r, root_r);
+}
+
+static enum result
+install_record(struct install *install, const json_t *entry)
+{
+	const struct install_request *request = install->request;
+	struct json_fault fault = {""};
+	json_t *fields = json_pack("{s:s,s:O,s:O,s:O,s:O,s:s,s:b}", "package",
+	    request->slug, "version", json_object_get(entry, "version"),
+	    "artifact_hash", json_object_get(entry, "artifact_hash"),
+	    "mcp_install", json_object_get(entry, "mcp_install"),
+	    "allowed_domains", json_object_get(entry, "mcp_allowed_domains"),
+	    "lockfile", request->lockfile, "scripts", request->allow_scripts);
+	enum result result =
+	    fields == NULL ? RESULT_NO_MEMORY
+			   : audit_write(install->audit, "install", fields);
+
+	json_decref(fields);
+	if (result != RESULT_OK)
+		return install_fault_set(&install->fault, RESULT_INTERNAL,
+		    "audit_failed",
+		    "the audit record could not be written: nothing was "
+		    "installed");
+	result = lockfile_put(request->lockfile, request->slug, entry, &fault);
+	if (result != RESULT_OK)
+		return install_fault_set(&install->fault, result,
+		    "lockfile_failed", "%s", fault.text);
+	return RESULT_OK;
+}
+
+static enum result
+install_finish(
+    struct install *install, const struct install_tree *tree, json_t **entry_r)
+{
+	const struct pin *pin = &install->request->pin;
+	struct install_facts facts = {.dependencies = NULL};
+	struct install_fault unused = {.code = ""};
+	struct volume volume;
+	int root FD_CLEANUP = -1;
+	bool made = false;
+	enum result result;
+
+	result = install_seal(install, tree,
+	    pin->kind == PIN_DIR ? "0" : pin->version, &volume, &made, &root);
+	if (result == RESULT_OK)
+		result = install_facts_read(install, root, tree->hash, &facts);
+	if (result == RESULT_OK) {
+		*entry_r =
+		    install_entry_make(install->request, tree, &facts, &volume);
+		result = *entry_r == NULL ? RESULT_NO_MEMORY
+					  : install_record(install, *entry_r);
+	}
+	install_facts_clear(&facts);
+	fd_close(&root);
+	if (result != RESULT_OK && made)
+		(void)volume_remove(install->host, volume.name, &unused);
+	return result;
+}
+
+enum result
+install_run(struct install *install, json_t **entry_r)
+{
+	struct install_tree tree = {.tar_fd = -1};
+	enum result result = install_fetch(install, &tree);
+
+	*entry_r = NULL;
+	if (result == RESULT_OK)
+		result = install_finish(install, &tree, entry_r);
+	fd_close(&tree.tar_fd);
+	if (result != RESULT_OK) {
+		json_decref(*entry_r);
+		*entry_r = NULL;
+		(void)install_fault_set(&install->fault, result, "internal",
+		    "%s", result_text(result));
+	}
+	return result;
+}

@@ -1,0 +1,70 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of `agentnode mcp install`: fetch in a build sandbox, judge and
+ * hash the tree, put it into a sealed volume, write the lockfile. Either
+ * all of it happens or nothing stays. Used by command_mcp_install.c.
+ */
+#ifndef SUPERVISOR_PACKAGE_INSTALL_H
+#define SUPERVISOR_PACKAGE_INSTALL_H
+
+#include <event2/event.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "supervisor/engine/engine_host.h"
+#include "supervisor/package/install_fault.h"
+#include "supervisor/package/pin.h"
+#include "supervisor/package/slug.h"
+#include "supervisor/policy/audit.h"
+#include "supervisor/policy/config.h"
+
+/* What the caller asked for, checked. Texts and JSON are borrowed. */
+struct install_request {
+	struct pin pin;
+	char slug[SLUG_MAX + 1];
+	const json_t *allow;  /* canonical entries */
+	const json_t *tools;  /* allowlist; NULL: all */
+	const json_t *args;   /* texts behind the command */
+	const char *files;    /* absolute folder of --files; NULL */
+	uint64_t state;       /* bytes; 0: none */
+	const char *entry;    /* --entry: path in the tree; NULL */
+	const char *lockfile; /* path of the lockfile in force */
+	bool allow_scripts;
+};
+
+/* A tree that was fetched and judged, before it is in a volume. */
+struct install_tree {
+	int tar_fd;    /* owned; a clean tar, offset 0 */
+	char hash[72]; /* "sha256:..." */
+	uint64_t files, bytes;
+};
+
+/* What the describe jobs say. */
+struct install_facts {
+	char manager[8]; /* "npm", "pypi", "local" */
+	char runner[8];  /* "node" or "python" */
+	char entry[1100];
+	char name[PIN_NAME_MAX + 1], version[PIN_VERSION_MAX + 1];
+	json_t *dependencies; /* owned */
+};
+
+struct install {
+	struct event_base *base;
+	const struct config *config;
+	struct audit *audit;
+	struct engine_host *host;
+	const struct install_request *request;
+	void (*progress)(const char *line); /* printable; may be NULL */
+	struct install_fault fault;
+};
+
+/* Do it. On RESULT_OK the caller owns *entry_r, the new lockfile entry; on
+ * anything else install->fault says why. */
+enum result install_run(struct install *install, json_t **entry_r);
+
+/* One line of progress. */
+void install_say(struct install *install, const char *format, ...)
+    __attribute__((format(printf, 2, 3)));
+
+#endif

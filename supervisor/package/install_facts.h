@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Asks agentnode-unpack what an installed tree says of itself, and checks
+ * that the volume on disk holds what was judged. Used by install.c.
+ */
+#ifndef SUPERVISOR_PACKAGE_INSTALL_FACTS_H
+#define SUPERVISOR_PACKAGE_INSTALL_FACTS_H
+
+#include "supervisor/package/install.h"
+
+/* The tree below root_fd (a volume's mountpoint) must have this hash. */
+enum result install_facts_verify(
+    struct install *install, int root_fd, const char *hash);
+
+/* Fill facts_r; free with install_facts_clear. */
+enum result install_facts_read(struct install *install, int root_fd,
+    const char *hash, struct install_facts *facts_r);
+void install_facts_clear(struct install_facts *facts);
+
+#endif
