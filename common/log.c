@@ -327,21 +327,27 @@ log_line_send(
 	return log_line_write(&line);
 }
 
-/* Tell first what was lost before, then this line. */
+/* True when nothing is untold any more. */
+static bool
+log_tell_lost(void)
+{
+	const struct log_field fields[] = {LOG_UINT("count", log_state.lost),
+	    LOG_TEXT("error", strerrorname_np(log_state.lost_errno)),
+	    {NULL, LOG_FIELD_END, NULL, 0, 0}};
+
+	if (log_state.lost > 0 &&
+	    log_line_send(LOG_ERROR_LEVEL, "log_lost", fields))
+		log_state.lost = 0;
+	return log_state.lost == 0;
+}
+
 static void
 log_emit(
     enum log_level level, const char *event, const struct log_field *fields)
 {
-	const struct log_field lost[] = {LOG_UINT("count", log_state.lost),
-	    LOG_TEXT("error", strerrorname_np(log_state.lost_errno)),
-	    {NULL, LOG_FIELD_END, NULL, 0, 0}};
-
 	if (log_state.fd < 0)
 		return;
-	if (log_state.lost > 0 &&
-	    log_line_send(LOG_ERROR_LEVEL, "log_lost", lost))
-		log_state.lost = 0;
-	if (log_state.lost > 0 || !log_line_send(level, event, fields))
+	if (!log_tell_lost() || !log_line_send(level, event, fields))
 		log_state.lost++;
 }
 
@@ -419,6 +425,8 @@ log_flush(void)
 
 	for (i = 0; i < log_state.rate_count; i++)
 		log_rate_tell(&log_state.rates[i]);
+	if (log_state.fd >= 0)
+		(void)log_tell_lost();
 	errno = saved;
 }
 

@@ -353,6 +353,17 @@ test_log_lost(void **state)
 	assert_non_null(strstr(
 	    bytes, "\"event\":\"log_lost\",\"count\":2,\"error\":\"EAGAIN\""));
 	assert_non_null(strstr(bytes, "\"event\":\"after\""));
+	/* with nothing more to say, the flush at the end tells it */
+	while (write(fds[1], bytes, sizeof(bytes)) > 0)
+		continue;
+	log_event(LOG_INFO_LEVEL, "third_lost");
+	while (read(fds[0], bytes, sizeof(bytes)) > 0)
+		continue;
+	log_flush();
+	got = read(fds[0], bytes, sizeof(bytes) - 1);
+	assert_true(got > 0);
+	bytes[got] = '\0';
+	assert_non_null(strstr(bytes, "\"event\":\"log_lost\",\"count\":1"));
 	log_open(-1, "test", LOG_INFO_LEVEL);
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);
