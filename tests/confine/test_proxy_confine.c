@@ -91,7 +91,6 @@ test_proxy_confine_calls(void **state)
 		{"pipe2", SYS_pipe2, (long)buffer, O_NONBLOCK, 0, 0, WORKED},
 		{"accept4", SYS_accept4, -1, 0, 0, 0, PASSED},
 		{"connect", SYS_connect, -1, 0, 0, 0, PASSED},
-		{"splice", SYS_splice, -1, 0, -1, 0, PASSED},
 		{"shutdown", SYS_shutdown, -1, 1, 0, 0, PASSED},
 		{"F_SETPIPE_SZ", SYS_fcntl, -1, F_SETPIPE_SZ, 4096, 0, PASSED},
 		{"socket unix", SYS_socket, AF_UNIX, SOCK_STREAM, 0, 0, KILLED},

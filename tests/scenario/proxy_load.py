@@ -1,0 +1,304 @@
+"""Load on the real, confined proxy: 10,000 connections, half of them good,
+the others hostile in a dozen ways; then 2,000 clients that trickle their
+heads. Good clients are all served, and afterwards no descriptor, no child
+and no memory is left of it."""
+import asyncio
+import os
+import random
+import re
+import resource
+import socket
+import struct
+import subprocess
+import time
+
+import harness
+import hello_bytes
+import tunnel_client
+from harness import check
+from tunnel_client import NAME
+
+HELLO = hello_bytes.hello(names=(NAME.encode(),))
+FOREIGN = hello_bytes.hello(names=(b"evil.example.test",))
+
+
+def sanitized():
+    cache = os.path.join(harness.BUILD, "CMakeCache.txt")
+    with open(cache, encoding="utf-8") as file:
+        return re.search(r"AGENTNODE_MODE:\w+=asan", file.read()) is not None
+
+
+COUNT = 1500 if sanitized() else 10000
+LIMIT_S = 60
+
+
+def raise_files():
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
+
+
+class Proxy:
+    """The process behind drive_proxy, seen from /proc."""
+
+    def __init__(self, world):
+        parent = world.drive.process.pid
+        with open(f"/proc/{parent}/task/{parent}/children",
+                  encoding="ascii") as file:
+            self.pid = int(file.read().split()[0])
+
+    def files(self):
+        return len(os.listdir(f"/proc/{self.pid}/fd"))
+
+    def memory_kb(self):
+        with open(f"/proc/{self.pid}/status", encoding="ascii") as file:
+            return int(re.search(r"VmRSS:\s+(\d+)", file.read())[1])
+
+    def children(self):
+        with open(f"/proc/{self.pid}/task/{self.pid}/children",
+                  encoding="ascii") as file:
+            return file.read().split()
+
+
+def connect_head(target):
+    return (f"CONNECT {target} HTTP/1.1\r\n"
+            f"Host: {target}\r\n\r\n").encode()
+
+
+async def head_of(reader):
+    return await asyncio.wait_for(reader.readuntil(b"\r\n\r\n"), 10)
+
+
+async def good(world, reader, writer):
+    writer.write(connect_head(world.target))
+    if b" 200 " not in await head_of(reader):
+        return False
+    writer.write(HELLO)
+    return await asyncio.wait_for(reader.read(10), 10) == b"x"
+
+
+async def good_in_pieces(world, reader, writer):
+    for part in (connect_head(world.target)[:20],
+                 connect_head(world.target)[20:]):
+        writer.write(part)
+        await writer.drain()
+        await asyncio.sleep(0.01)
+    if b" 200 " not in await head_of(reader):
+        return False
+    for at in range(0, len(HELLO), 37):
+        writer.write(HELLO[at:at + 37])
+        await writer.drain()
+    return await asyncio.wait_for(reader.read(10), 10) == b"x"
+
+
+async def expect(reader, code):
+    return code in await asyncio.wait_for(reader.read(2000), 10)
+
+
+async def denied(_world, reader, writer):
+    writer.write(connect_head("evil.example.test:443"))
+    return await expect(reader, b"host_not_allowed")
+
+
+async def garbage(_world, reader, writer):
+    writer.write(os.urandom(300) + b"\r\n\r\n")
+    return await expect(reader, b"bad_request")
+
+
+async def long_head(_world, reader, writer):
+    writer.write(b"GET http://x/ HTTP/1.1\r\n" + b"A: " + b"a" * 20000)
+    return await expect(reader, b"bad_request")
+
+
+async def half_head(_world, reader, writer):
+    writer.write(b"CONNECT api")
+    await writer.drain()
+    writer.write_eof()
+    return await reader.read(10) == b""
+
+
+async def reset_early(world, reader, writer):
+    writer.write(connect_head(world.target))
+    await writer.drain()
+    writer.get_extra_info("socket").setsockopt(
+        socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    return True
+
+
+async def silent(_world, reader, writer):
+    await asyncio.sleep(random.random())
+    return True
+
+
+async def no_hello(world, reader, writer):
+    writer.write(connect_head(world.target))
+    await head_of(reader)
+    await asyncio.sleep(random.random())
+    return True
+
+
+async def not_tls(world, reader, writer):
+    writer.write(connect_head(world.target))
+    await head_of(reader)
+    writer.write(b"SSH-2.0-evil\r\n")
+    return await asyncio.wait_for(reader.read(10), 10) == b""
+
+
+async def foreign_name(world, reader, writer):
+    writer.write(connect_head(world.target))
+    await head_of(reader)
+    writer.write(FOREIGN)
+    return (await asyncio.wait_for(reader.read(10), 10))[:1] == b"\x15"
+
+
+async def does_not_read(world, reader, writer):
+    writer.write(connect_head(world.target) + HELLO + bytes(200000))
+    await asyncio.sleep(0.2)
+    return True
+
+
+HOSTILE = [denied, garbage, long_head, half_head, reset_early, silent,
+           no_hello, not_tls, foreign_name, does_not_read]
+
+
+async def one(world, kind, failed):
+    try:
+        reader, writer = await asyncio.wait_for(
+            asyncio.open_connection(*world.drive.address), 10)
+    except OSError as error:
+        failed.append((kind.__name__, repr(error)))
+        return
+    try:
+        if not await kind(world, reader, writer):
+            failed.append((kind.__name__, "answer"))
+    except (OSError, asyncio.IncompleteReadError,
+            asyncio.TimeoutError) as error:
+        if kind in (good, good_in_pieces):
+            failed.append((kind.__name__, repr(error)))
+    finally:
+        writer.close()
+
+
+async def mix(world, count, at_once, seconds):
+    """Run count connections; those that failed, and how many there were."""
+    failed, started, end = [], 0, time.monotonic() + seconds
+    gate = asyncio.Semaphore(at_once)
+    tasks = set()
+
+    async def bounded(kind):
+        async with gate:
+            await one(world, kind, failed)
+
+    generator = random.Random(7)
+    while started < count and time.monotonic() < end:
+        kind = generator.choice([good, good, good, good_in_pieces]) \
+            if generator.random() < 0.5 else generator.choice(HOSTILE)
+        task = asyncio.create_task(bounded(kind))
+        tasks.add(task)
+        task.add_done_callback(tasks.discard)
+        started += 1
+        if len(tasks) > 4 * at_once:
+            await asyncio.sleep(0.005)
+    while tasks:
+        await asyncio.wait(tasks, timeout=5)
+    return failed, started
+
+
+def drained(world):
+    stats = world.stats()
+    return all(stats[k] == 0
+               for k in ("waiting", "opening", "open", "leaving"))
+
+
+def mixed_load(world, proxy):
+    asyncio.run(mix(world, COUNT // 10, 64, 20))  # warm
+    check("warmed up", harness.wait_until(lambda: drained(world), 15, 0.2),
+          world.stats())
+    files, memory = proxy.files(), proxy.memory_kb()
+    begin = time.monotonic()
+    failed, started = asyncio.run(mix(world, COUNT, 64, LIMIT_S))
+    seconds = time.monotonic() - begin
+    print(f"# {started} connections in {seconds:.1f} s")
+    check(f"{COUNT} connections in time", started == COUNT, started)
+    check("every good client was served, every refusal was the right one",
+          not failed, failed[:10])
+    check("all of them end", harness.wait_until(
+        lambda: drained(world), 15, 0.2), world.stats())
+    stats = world.stats()
+    check("as many ended as were accepted",
+          stats["accepted"] == stats["ended"], stats)
+    check("no descriptor is left", proxy.files() - stats["pipes"] * 2
+          <= files, (files, proxy.files(), stats))
+    grown = proxy.memory_kb() - memory
+    print(f"# memory {memory} kB, grown by {grown} kB")
+    check("memory is bounded", grown < (65536 if sanitized() else 4096),
+          grown)
+    check("no child is left", proxy.children() == [])
+
+
+def trickle(world, count):
+    """Connections that send a byte of a head now and then."""
+    conns = []
+    for _ in range(count):
+        conn = socket.socket()
+        conn.setblocking(False)
+        conn.connect_ex(world.drive.address)
+        conns.append(conn)
+    return conns
+
+
+def poke(conns):
+    for conn in conns:
+        try:
+            conn.send(b"C")
+        except OSError:
+            pass
+
+
+def slowloris(world, proxy):
+    raise_files()
+    memory = proxy.memory_kb()
+    conns = trickle(world, 2000)
+    served, slowest, begin = 0, 0.0, time.monotonic()
+    for _ in range(20):
+        poke(conns)
+        start = time.monotonic()
+        try:
+            conn = world.tunnel()
+            served += conn.recv(10) == b"x"
+            conn.close()
+        except (OSError, RuntimeError):
+            pass
+        slowest = max(slowest, time.monotonic() - start)
+        time.sleep(0.05)
+    print(f"# slowest good client {slowest * 1000:.0f} ms, "
+          f"{time.monotonic() - begin:.1f} s in all")
+    check("2,000 slow heads do not stop a good client", served == 20, served)
+    check("nor slow it down", slowest < (5 if sanitized() else 2), slowest)
+    grown = proxy.memory_kb() - memory
+    print(f"# 2,000 slow heads took {grown} kB")
+    check("they cost little memory",
+          grown < (200000 if sanitized() else 16384), grown)
+    for conn in conns:
+        conn.close()
+    check("and are gone when they go", harness.wait_until(
+        lambda: drained(world), 15, 0.2), world.stats())
+
+
+def main():
+    upstream = subprocess.Popen(
+        [os.path.join(harness.BUILD, "tests", "load_upstream"),
+         "127.0.0.31:18443", "byte"], stdout=subprocess.PIPE)
+    upstream.stdout.readline()
+    world = tunnel_client.World(
+        "--limit", "idle_timeout_s=5", "--limit", "head_timeout_ms=5000",
+        "--limit", "hello_timeout_ms=5000", port=18443)
+    proxy = Proxy(world)
+    mixed_load(world, proxy)
+    slowloris(world, proxy)
+    check("the proxy ends in order", world.drive.stop() == 0)
+    upstream.kill()
+    upstream.wait()
+    harness.finish()
+
+
+main()
