@@ -12,6 +12,10 @@
 
 #define BUFFER_FIRST_CAPACITY 512U
 
+static enum result buffer_vprintf_into(
+    struct buffer *buffer, size_t need, const char *format, va_list arguments)
+    __attribute__((format(printf, 3, 0)));
+
 void
 buffer_init(struct buffer *buffer, size_t max)
 {
@@ -137,7 +141,7 @@ buffer_append_text(struct buffer *buffer, const char *text)
 
 /* Format into the room behind the readable bytes; need is the length
  * without the NUL, as measured before. */
-__attribute__((format(printf, 3, 0))) static enum result
+static enum result
 buffer_vprintf_into(
     struct buffer *buffer, size_t need, const char *format, va_list arguments)
 {
