@@ -278,6 +278,43 @@ command_mcp_install_lockfile(struct command_mcp_install *run)
 	return command_fault(result, &fault);
 }
 
+struct command_mcp_install_ready {
+	struct event_base *base;
+	enum result result;
+	char detail[256];
+};
+
+static void
+command_mcp_install_on_ready(
+    enum result result, const char *detail, void *context)
+{
+	struct command_mcp_install_ready *ready = context;
+
+	ready->result = result;
+	(void)snprintf(ready->detail, sizeof(ready->detail), "%s", detail);
+	event_loop_stop(ready->base);
+}
+
+/* The ledger, confined and ready: nothing happens without it. */
+static int
+command_mcp_install_audit(struct install *install, const char *home)
+{
+	struct command_mcp_install_ready ready = {.result = RESULT_INTERNAL};
+
+	if (event_loop_new(&install->base) == RESULT_OK) {
+		ready.base = install->base;
+		ready.result = audit_start(install->base, home,
+		    command_mcp_install_on_ready, &ready, &install->audit);
+	}
+	if (ready.result == RESULT_OK &&
+	    event_loop_run(install->base) == RESULT_OK &&
+	    ready.result == RESULT_OK)
+		return COMMAND_DONE;
+	return command_error(COMMAND_INTERNAL,
+	    "the audit ledger could not be started: %s",
+	    ready.detail[0] == '\0' ? result_text(ready.result) : ready.detail);
+}
+
 static int
 command_mcp_install_services(struct command_mcp_install *run)
 {
@@ -305,7 +342,7 @@ command_mcp_install_services(struct command_mcp_install *run)
 	install->host = &run->host;
 	install->request = &run->request;
 	install->progress = command_mcp_install_progress;
-	return COMMAND_DONE;
+	return command_mcp_install_audit(install, home);
 }
 
 static int

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The output of a build; see build_output.h. It is foreign: every line is
- * escaped and cut before anybody sees it, and lines beyond a number are
+ * escaped and cut before anybody sees it, and most lines of a flood are
  * not shown at all.
  */
 #include "supervisor/package/build_output.h"
@@ -13,19 +13,21 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
 
 #define BUILD_OUTPUT_LINE_MAX 256U
-#define BUILD_OUTPUT_LINES_MAX 5000U /* shown; the rest is read and dropped */
-#define BUILD_OUTPUT_READS_MAX 64U   /* per event, so that others get a turn */
+#define BUILD_OUTPUT_EVERY_MS 1000U /* between lines that are shown */
+#define BUILD_OUTPUT_READS_MAX 64U  /* per event, so that others get a turn */
 
 struct build_output {
 	struct event *event;
 	int fd; /* owned */
 	const char *label;
 	void (*progress)(const char *line);
-	unsigned lines;
+	uint64_t shown_ms;                   /* when a line was shown last */
+	char waiting[BUILD_OUTPUT_LINE_MAX]; /* newest line not shown */
 	size_t used;
 	char line[BUILD_OUTPUT_LINE_MAX];
 	char error[BUILD_OUTPUT_ERROR_MAX];
@@ -66,21 +68,34 @@ build_output_keep(struct build_output *output, const char *line)
 }
 
 static void
+build_output_show(struct build_output *output, const char *line)
+{
+	char shown[BUILD_OUTPUT_LINE_MAX + 32];
+
+	output->shown_ms = event_loop_now_ms();
+	output->waiting[0] = '\0';
+	(void)snprintf(shown, sizeof(shown), "%s: %s", output->label, line);
+	output->progress(shown);
+}
+
+/* A line is complete. A build may say thousands a second: one a second is
+ * shown, and the newest at the end. */
+static void
 build_output_line(struct build_output *output)
 {
 	char safe[BUILD_OUTPUT_LINE_MAX];
-	char shown[BUILD_OUTPUT_LINE_MAX + 32];
 
 	if (output->used == 0)
 		return;
 	log_escape(output->line, output->used, safe, sizeof(safe));
 	output->used = 0;
 	build_output_keep(output, safe);
-	if (output->progress == NULL ||
-	    output->lines++ >= BUILD_OUTPUT_LINES_MAX)
+	if (output->progress == NULL)
 		return;
-	(void)snprintf(shown, sizeof(shown), "%s: %s", output->label, safe);
-	output->progress(shown);
+	if (event_loop_now_ms() - output->shown_ms >= BUILD_OUTPUT_EVERY_MS)
+		build_output_show(output, safe);
+	else
+		memcpy(output->waiting, safe, sizeof(safe));
 }
 
 /* False at the end, or when there is nothing now. */
@@ -121,6 +136,8 @@ build_output_drain(struct build_output *output)
 	for (unsigned i = 0; i < 64 * BUILD_OUTPUT_READS_MAX; i++)
 		if (!build_output_read(output))
 			break;
+	if (output->progress != NULL && output->waiting[0] != '\0')
+		build_output_show(output, output->waiting);
 }
 
 const char *

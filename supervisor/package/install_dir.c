@@ -5,7 +5,6 @@
  * leave the folder, devices and sockets are refused by name.
  */
 #include <fcntl.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
@@ -21,7 +20,6 @@ struct install_dir {
 	struct install_tree *tree;
 	struct unpack_call *reader, *writer;
 	int root_fd, tar_fd; /* owned */
-	uid_t owner;
 	bool reader_ended, writer_ended;
 };
 
@@ -66,13 +64,11 @@ static enum result
 install_dir_open(struct install_dir *dir)
 {
 	const char *path = dir->install->request->pin.path;
-	struct stat status;
 
 	dir->root_fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	if (dir->root_fd < 0 || fstat(dir->root_fd, &status) != 0)
+	if (dir->root_fd < 0)
 		return install_fault_set(&dir->install->fault, RESULT_BAD,
 		    "folder_unusable", "%s: %m", path);
-	dir->owner = status.st_uid;
 	return install_build_spool(dir->install, &dir->tar_fd);
 }
 
@@ -97,7 +93,7 @@ install_dir_start(struct install_dir *dir)
 	    .fds = &out,
 	    .fd_count = 1,
 	    .timeout_s = INSTALL_DIR_TIMEOUT_S,
-	    .uid = dir->owner};
+	    .keep_uid = true};
 	struct unpack_call_spec write_spec = {.job = UNPACK_JOB_TREE_TO_TAR,
 	    .options = install_dir_options(dir),
 	    .fds = fds,

@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
@@ -125,6 +126,19 @@ unpack_call_no_landlock(const struct config *config)
 	return false;
 }
 
+/* The owner of the folder for the user's own files; 0 is the process's own
+ * unprivileged uid. */
+static uid_t
+unpack_call_uid(const struct unpack_call_spec *spec)
+{
+	struct stat status;
+
+	if (!spec->keep_uid || spec->root_count == 0 ||
+	    fstat(spec->roots[0], &status) != 0)
+		return 0;
+	return status.st_uid;
+}
+
 static enum result
 unpack_call_child(struct event_base *base, const struct config *config,
     const struct unpack_call_spec *spec, struct unpack_call *call)
@@ -134,8 +148,7 @@ unpack_call_child(struct event_base *base, const struct config *config,
 	int fds[UNPACK_ROOTS_MAX + 1];
 	struct child_spec child = {.role = IPC_UNPACK,
 	    .config_fds = fds,
-	    .config_fd_count = spec->root_count + 1,
-	    .uid = spec->uid};
+	    .config_fd_count = spec->root_count + 1};
 	enum result result;
 
 	if (spec->root_count > UNPACK_ROOTS_MAX)
@@ -145,10 +158,11 @@ unpack_call_child(struct event_base *base, const struct config *config,
 		return result;
 	for (size_t i = 0; i < spec->root_count; i++)
 		fds[i + 1] = spec->roots[i];
-	child.config = json_pack("{s:{s:I,s:I,s:b,s:b}}", "options", "roots",
+	child.uid = unpack_call_uid(spec);
+	child.config = json_pack("{s:{s:I,s:I,s:b}}", "options", "roots",
 	    (json_int_t)spec->root_count, "timeout_s",
 	    (json_int_t)spec->timeout_s, "no_landlock",
-	    unpack_call_no_landlock(config), "keep_uid", spec->keep_uid);
+	    unpack_call_no_landlock(config));
 	result = child.config == NULL
 		     ? RESULT_NO_MEMORY
 		     : child_start(base, &child, &handlers, call, &call->child);

@@ -11,7 +11,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
 
 #include "common/result.h"
 #include "supervisor/unpack/unpack_jobs.h"
@@ -32,8 +31,10 @@ struct unpack_call_spec {
 	const int *fds; /* of the job; borrowed, may be closed after start */
 	size_t fd_count;
 	unsigned timeout_s;
-	bool keep_uid; /* as unpack_jobs.h: the user's own files */
-	uid_t uid; /* to run as when we are root; 0: its own */
+	/* The user's own files: as root, run as the owner of roots[0], so
+	 * that it reads what he may read. Files that only root may read are
+	 * not read for anybody. */
+	bool keep_uid;
 };
 
 /* One process for one job. done is called once, never before this returns;
