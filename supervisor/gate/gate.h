@@ -101,7 +101,7 @@ struct gate {
 	bool present[GATE_STREAM_COUNT]; /* given at START */
 	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */
 	bool end_known;                  /* EVENT_ENDED came */
-	char how[64];                    /* " (exit 3)" */
+	char how[80];                    /* " (exit 3)" */
 	bool drained[2];                 /* no whole line of a side is left */
 	uint64_t deadline_ms;            /* of the state; 0: none */
 	uint64_t last_word_ms;           /* DRAINING: until then for stderr */

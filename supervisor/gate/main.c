@@ -89,13 +89,13 @@ main_workload_ended(struct main_process *process, const json_t *options)
 	struct json_fault fault = {""};
 	int64_t exit_code = -1, number = 0;
 	const char *code = "";
-	char how[64];
+	char how[80];
 
 	json_field_int_opt(
 	    options, "options", "exit_code", -1, 255, &exit_code, &fault);
 	json_field_int_opt(
 	    options, "options", "signal", 0, 255, &number, &fault);
-	json_field_string_opt(options, "options", "code", 48, &code, &fault);
+	json_field_string_opt(options, "options", "code", 63, &code, &fault);
 	if (fault.text[0] != '\0') {
 		main_stop(process, IPC_EXIT_PROTOCOL, fault.text);
 		return;

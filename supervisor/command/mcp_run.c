@@ -1,0 +1,401 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of one MCP run: the ledger first, then sandbox and gate side by
+ * side, then whichever ends first ends the other. Called by command_mcp; it
+ * must never leave with a sandbox that was not said to be gone.
+ */
+#include "supervisor/command/mcp_run.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "common/event_loop.h"
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/command/command.h"
+#include "supervisor/command/mcp_gate.h"
+#include "supervisor/command/mcp_run_plan.h"
+#include "supervisor/command/mcp_streams.h"
+#include "supervisor/command/mcp_trees.h"
+#include "supervisor/policy/audit.h"
+#include "supervisor/policy/log_files.h"
+
+#define MCP_RUN_SIGNALS 3U
+
+enum mcp_run_state {
+	MCP_RUN_LEDGER,  /* until the ledger is ready */
+	MCP_RUN_OPEN,    /* sandbox and gate live, or come to life */
+	MCP_RUN_CLOSING, /* one of them ended, or a signal came */
+	MCP_RUN_ENDED
+};
+
+struct mcp_run {
+	enum mcp_run_state state;
+	const struct mcp_run_options *options;
+	struct mcp_run_plan plan;
+	struct mcp_streams streams;
+	struct event_base *base;
+	struct audit *audit;
+	struct sandbox *sandbox;
+	struct mcp_gate *gate;
+	struct mcp_trees *trees;
+	struct event *signals[MCP_RUN_SIGNALS];
+	struct event *later; /* what must not be done inside a callback */
+	bool sandbox_ended, gate_done, gate_ended;
+	bool client_left; /* the conversation ended before the workload */
+	struct sandbox_outcome outcome;
+	char reason[32];                          /* of the gate */
+	char code[SANDBOX_CODE_MAX], detail[512]; /* first fault of ours */
+};
+
+static const char *
+mcp_run_state_text(enum mcp_run_state state)
+{
+	static const char *const texts[] = {
+	    "ledger", "open", "closing", "ended"};
+
+	return texts[state];
+}
+
+static void
+mcp_run_enter(struct mcp_run *run, enum mcp_run_state state, const char *why)
+{
+	log_event(LOG_INFO_LEVEL, "mcp_run_state",
+	    LOG_TEXT("from", mcp_run_state_text(run->state)),
+	    LOG_TEXT("to", mcp_run_state_text(state)), LOG_TEXT("why", why));
+	run->state = state;
+}
+
+static void
+mcp_run_fault(struct mcp_run *run, const char *code, const char *detail)
+{
+	if (run->code[0] != '\0')
+		return;
+	snprintf(run->code, sizeof(run->code), "%s", code);
+	snprintf(run->detail, sizeof(run->detail), "%s", detail);
+}
+
+/* The one way to an end: code "" is in order. */
+static void
+mcp_run_close(struct mcp_run *run, const char *code, const char *detail)
+{
+	if (code[0] != '\0')
+		mcp_run_fault(run, code, detail);
+	if (run->state == MCP_RUN_OPEN || run->state == MCP_RUN_LEDGER)
+		mcp_run_enter(
+		    run, MCP_RUN_CLOSING, code[0] != '\0' ? code : detail);
+	if (run->sandbox != NULL && !run->sandbox_ended)
+		sandbox_stop(run->sandbox, code, detail);
+	event_active(run->later, EV_TIMEOUT, 0);
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+/* From the loop, nothing of a part on the stack. */
+static void
+mcp_run_on_later(evutil_socket_t fd, short what, void *context)
+{
+	struct mcp_run *run = context;
+
+	(void)fd;
+	(void)what;
+	if (run->sandbox != NULL && !run->sandbox_ended)
+		return;
+	/* Its copies of the pipes go with it: the gate sees their end. */
+	sandbox_free(&run->sandbox);
+	if (run->gate != NULL && !run->gate_done && !run->gate_ended) {
+		mcp_gate_workload_ended(run->gate, &run->outcome);
+		return;
+	}
+	if (run->trees != NULL && !mcp_trees_is_idle(run->trees))
+		return;
+	if (run->state != MCP_RUN_ENDED) {
+		mcp_run_enter(run, MCP_RUN_ENDED, "all parts ended");
+		event_loop_stop(run->base);
+	}
+}
+
+static void
+mcp_run_on_sandbox_end(struct sandbox *sandbox,
+    const struct sandbox_outcome *outcome, void *context)
+{
+	struct mcp_run *run = context;
+
+	(void)sandbox;
+	run->sandbox_ended = true;
+	run->outcome = *outcome;
+	if (run->trees != NULL)
+		mcp_trees_sandbox_ended(
+		    run->trees, outcome->started && outcome->code[0] == '\0');
+	mcp_run_close(run, "", "the sandbox ended");
+}
+
+static void
+mcp_run_on_gate_done(const char *reason, const char *detail, void *context)
+{
+	struct mcp_run *run = context;
+
+	snprintf(run->reason, sizeof(run->reason), "%s", reason);
+	run->gate_done = true;
+	run->client_left = !run->sandbox_ended;
+	if (strcmp(reason, "list_failed") == 0)
+		mcp_run_fault(run, reason, detail);
+	mcp_run_close(run, "", "the conversation ended");
+}
+
+static void
+mcp_run_on_gate_end(const char *detail, void *context)
+{
+	struct mcp_run *run = context;
+
+	run->gate_ended = true;
+	if (run->gate_done)
+		mcp_run_close(run, "", "the gate ended");
+	else
+		mcp_run_close(run, "gate_died", detail);
+}
+
+static void
+mcp_run_on_ledger_end(enum result result, const char *detail, void *context)
+{
+	(void)result;
+	mcp_run_close(context, "audit_failed", detail);
+}
+
+static void
+mcp_run_on_signal(evutil_socket_t number, short what, void *context)
+{
+	(void)number;
+	(void)what;
+	mcp_run_close(context, "", "a signal came");
+}
+
+static void
+mcp_run_on_trees(void *context)
+{
+	struct mcp_run *run = context;
+	const char *fault = mcp_trees_fault(run->trees);
+
+	if (run->state == MCP_RUN_OPEN && fault[0] != '\0')
+		mcp_run_close(run, "files_failed", fault);
+	else
+		event_active(run->later, EV_TIMEOUT, 0);
+}
+
+/* --- the start ---------------------------------------------------------- */
+
+static enum result
+mcp_run_start_sandbox(struct mcp_run *run)
+{
+	static const struct sandbox_handlers handlers = {
+	    NULL, mcp_run_on_sandbox_end};
+	struct sandbox_spec *spec = &run->plan.spec;
+	enum result result;
+
+	spec->stdin_fd = run->streams.work_in[0];
+	spec->stdout_fd = run->streams.work_out[1];
+	spec->stderr_fd = run->streams.work_err[1];
+	result = sandbox_start(run->base, run->plan.config, run->audit, spec,
+	    &handlers, run, &run->sandbox);
+	mcp_streams_close_work(&run->streams);
+	mcp_trees_handed_over(run->trees);
+	return result;
+}
+
+static enum result
+mcp_run_start_gate(struct mcp_run *run)
+{
+	static const struct mcp_gate_handlers handlers = {
+	    mcp_run_on_gate_done, mcp_run_on_gate_end};
+	json_t *options = mcp_run_plan_gate(&run->plan, run->options);
+	int log_fd = -1;
+	enum result result;
+
+	if (options == NULL)
+		return RESULT_NO_MEMORY;
+	result = log_files_open(
+	    run->plan.home, "agentnode-gate", &log_fd, &run->plan.fault);
+	if (result != RESULT_OK) {
+		json_decref(options);
+		return result;
+	}
+	result = mcp_gate_start(run->base, sandbox_id(run->sandbox), options,
+	    log_fd, &run->streams, &handlers, run, &run->gate);
+	fd_close(&log_fd);
+	return result;
+}
+
+static void
+mcp_run_on_ledger(enum result result, const char *detail, void *context)
+{
+	struct mcp_run *run = context;
+
+	if (run->state != MCP_RUN_LEDGER)
+		return;
+	if (result != RESULT_OK) {
+		mcp_run_close(run, "audit_failed", detail);
+		return;
+	}
+	mcp_run_enter(run, MCP_RUN_OPEN, "the ledger is ready");
+	if (mcp_run_start_sandbox(run) != RESULT_OK)
+		mcp_run_close(run, "internal", "out of memory");
+	else if (mcp_run_start_gate(run) != RESULT_OK)
+		mcp_run_close(run, "gate_died",
+		    run->plan.fault.text[0] != '\0'
+			? run->plan.fault.text
+			: "agentnode-gate does not start");
+}
+
+static enum result
+mcp_run_events(struct mcp_run *run)
+{
+	static const int numbers[MCP_RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+	enum result result = event_loop_new(&run->base);
+
+	if (result != RESULT_OK)
+		return result;
+	run->later = event_new(run->base, -1, 0, mcp_run_on_later, run);
+	if (run->later == NULL)
+		return RESULT_NO_MEMORY;
+	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
+		run->signals[i] =
+		    evsignal_new(run->base, numbers[i], mcp_run_on_signal, run);
+		if (run->signals[i] == NULL ||
+		    event_add(run->signals[i], NULL) != 0)
+			return RESULT_NO_MEMORY;
+	}
+	return RESULT_OK;
+}
+
+/* All that can fail before something is started. */
+static bool
+mcp_run_prepare(struct mcp_run *run)
+{
+	const struct mcp_run_options *options = run->options;
+	struct json_fault *fault = &run->plan.fault;
+
+	if (mcp_run_plan_make(options, &run->plan) != RESULT_OK) {
+		mcp_run_fault(run, run->plan.code, fault->text);
+		return false;
+	}
+	if (mcp_run_events(run) != RESULT_OK ||
+	    mcp_streams_open(&run->streams, !options->list_tools,
+		options->verbose) != RESULT_OK ||
+	    mcp_streams_let_go() != RESULT_OK) {
+		mcp_run_fault(
+		    run, "internal", "standard input or output cannot be used");
+		return false;
+	}
+	if (mcp_trees_open(run->base, run->plan.config, &run->plan.package,
+		&run->plan.spec, mcp_run_on_trees, run, &run->trees,
+		fault) != RESULT_OK) {
+		mcp_run_fault(run, "files_failed", fault->text);
+		return false;
+	}
+	if (audit_start(run->base, run->plan.home, mcp_run_on_ledger, run,
+		&run->audit) != RESULT_OK) {
+		mcp_run_fault(
+		    run, "audit_failed", "agentnode-ledger does not start");
+		return false;
+	}
+	audit_on_end(run->audit, mcp_run_on_ledger_end, run);
+	return true;
+}
+
+static void
+mcp_run_open_log(struct mcp_run *run)
+{
+	static const char *const levels[] = {"debug", "info", "warn", "error"};
+	const char *level = config_text(run->plan.config, "log.level");
+	struct json_fault fault = {""};
+	enum log_level lowest = LOG_INFO_LEVEL;
+	int fd = -1;
+
+	for (size_t i = 0; i < 4; i++) {
+		if (level != NULL && strcmp(level, levels[i]) == 0)
+			lowest = (enum log_level)i;
+	}
+	if (log_files_open(run->plan.home, "agentnode", &fd, &fault) ==
+	    RESULT_OK)
+		log_open(fd, "agentnode", lowest);
+}
+
+static void
+mcp_run_clear(struct mcp_run *run)
+{
+	mcp_gate_free(&run->gate);
+	sandbox_free(&run->sandbox);
+	mcp_trees_free(&run->trees);
+	audit_free(&run->audit);
+	mcp_streams_close(&run->streams);
+	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
+		if (run->signals[i] != NULL)
+			event_free(run->signals[i]);
+	}
+	if (run->later != NULL)
+		event_free(run->later);
+	if (run->base != NULL)
+		event_base_free(run->base);
+	mcp_run_plan_clear(&run->plan);
+	log_flush();
+}
+
+/* --- the exit code ------------------------------------------------------ */
+
+/* What became of the workload, once it had started. */
+static int
+mcp_run_workload_code(const struct mcp_run *run)
+{
+	/* It was ended because nobody talks to it any more: in order. */
+	if (run->client_left && run->outcome.signal == SIGKILL)
+		return COMMAND_DONE;
+	if (run->outcome.signal != 0)
+		return 128 + run->outcome.signal;
+	return run->outcome.exit_code;
+}
+
+static int
+mcp_run_code(struct mcp_run *run)
+{
+	const struct sandbox_outcome *outcome = &run->outcome;
+
+	if (run->code[0] == '\0' && outcome->code[0] != '\0')
+		mcp_run_fault(run, outcome->code, outcome->detail);
+	if (run->code[0] == '\0' && !outcome->started)
+		mcp_run_fault(run, "stopped", "it was ended before it started");
+	if (run->trees != NULL && outcome->started &&
+	    mcp_trees_fault(run->trees)[0] != '\0' && run->code[0] == '\0')
+		command_error(COMMAND_NO, "%s", mcp_trees_fault(run->trees));
+	if (run->code[0] == '\0')
+		return run->options->list_tools ? COMMAND_DONE
+						: mcp_run_workload_code(run);
+	command_error(COMMAND_NO, "%s: %s", run->code, run->detail);
+	if (outcome->started && outcome->code[0] != '\0')
+		return 128 + SIGKILL;
+	if (outcome->started)
+		return COMMAND_NO;
+	return COMMAND_NOT_STARTED;
+}
+
+int
+mcp_run(const struct mcp_run_options *options)
+{
+	struct mcp_run run;
+	int code;
+
+	memset(&run, 0, sizeof(run));
+	run.options = options;
+	run.outcome.exit_code = -1;
+	mcp_streams_init(&run.streams);
+	if (mcp_run_prepare(&run)) {
+		mcp_run_open_log(&run);
+		if (event_loop_run(run.base) != RESULT_OK)
+			mcp_run_fault(&run, "internal", "the loop gave up");
+	}
+	code = mcp_run_code(&run);
+	mcp_run_clear(&run);
+	return code;
+}

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decisions of a run before its start. Called by mcp_run; it must never
+ * start anything, and never widen what the lockfile and the operator say.
+ */
+#include "supervisor/command/mcp_run_plan.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "egress-proxy/policy_entry.h"
+#include "supervisor/gate/gate_config.h"
+
+/* Without an attestation, whatever the lockfile says. */
+#define MCP_RUN_PLAN_TIER "unverified"
+
+static enum result
+mcp_run_plan_fail(
+    struct mcp_run_plan *plan, enum result result, const char *code)
+{
+	snprintf(plan->code, sizeof(plan->code), "%s", code);
+	return result;
+}
+
+static enum result
+mcp_run_plan_config(struct mcp_run_plan *plan)
+{
+	enum result result = config_load(&plan->config, &plan->fault);
+
+	if (result == RESULT_OK)
+		result =
+		    config_home(plan->home, sizeof(plan->home), &plan->fault);
+	if (result != RESULT_OK)
+		return mcp_run_plan_fail(plan, result, "bad_config");
+	return RESULT_OK;
+}
+
+static enum result
+mcp_run_plan_lockfile(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	char path[4096];
+	const json_t *entry;
+	enum result result =
+	    lockfile_path(options->lockfile, path, sizeof(path), &plan->fault);
+
+	if (result == RESULT_OK)
+		result = lockfile_load(path, &plan->lockfile, &plan->fault);
+	if (result == RESULT_NOT_FOUND)
+		json_field_fault(&plan->fault,
+		    "there is no lockfile %s; 'agentnode mcp install' makes "
+		    "one",
+		    path);
+	if (result == RESULT_MISMATCH)
+		return mcp_run_plan_fail(plan, result, "integrity_lockfile");
+	if (result != RESULT_OK)
+		return mcp_run_plan_fail(plan, result, "bad_lockfile");
+	entry = lockfile_entry(plan->lockfile, options->slug);
+	if (entry == NULL) {
+		json_field_fault(&plan->fault,
+		    "%.60s is not in %.120s; 'agentnode mcp list' shows what "
+		    "is",
+		    options->slug, path);
+		return mcp_run_plan_fail(
+		    plan, RESULT_NOT_FOUND, "not_installed");
+	}
+	result = mcp_package_read(
+	    options->slug, entry, &plan->package, &plan->fault);
+	if (result != RESULT_OK)
+		return mcp_run_plan_fail(plan, result,
+		    result == RESULT_MISMATCH ? "integrity_entry"
+					      : "not_runnable");
+	return RESULT_OK;
+}
+
+static enum result
+mcp_run_plan_trust(struct mcp_run_plan *plan)
+{
+	const char *least =
+	    config_text(plan->config, "trust.minimum_trust_level");
+
+	if (least == NULL || strcmp(least, MCP_RUN_PLAN_TIER) == 0)
+		return RESULT_OK;
+	json_field_fault(&plan->fault,
+	    "%s is unverified (it has no attestation), and "
+	    "trust.minimum_trust_level is %s",
+	    plan->package.slug, least);
+	return mcp_run_plan_fail(plan, RESULT_REFUSED, "trust_too_low");
+}
+
+static enum result
+mcp_run_plan_image(struct mcp_run_plan *plan)
+{
+	plan->spec.image = config_text(plan->config, "sandbox.image");
+	if (plan->spec.image != NULL)
+		return RESULT_OK;
+	json_field_fault(&plan->fault,
+	    "no sandbox image is set; 'agentnode sandbox build' makes one, "
+	    "'agentnode sandbox pull' fetches one");
+	return mcp_run_plan_fail(plan, RESULT_NOT_FOUND, "image_missing");
+}
+
+/* The sealed command, the words of the entry, the words of this call. */
+static enum result
+mcp_run_plan_command(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	const json_t *words = plan->package.command;
+	size_t i, own = json_array_size(words), count = 2;
+
+	own = own > 0 ? own - 1 : 0; /* the first is the command's name */
+	if (own + options->arg_count > MCP_RUN_PLAN_ARGS_MAX) {
+		json_field_fault(&plan->fault,
+		    "more than %u words for the server", MCP_RUN_PLAN_ARGS_MAX);
+		return mcp_run_plan_fail(plan, RESULT_TOO_LONG, "bad_args");
+	}
+	plan->argv[0] = plan->package.program;
+	plan->argv[1] = plan->package.entry;
+	for (i = 0; i < own; i++)
+		plan->argv[count++] =
+		    json_string_value(json_array_get(words, i + 1));
+	for (i = 0; i < options->arg_count; i++)
+		plan->argv[count++] = options->args[i];
+	plan->argv[count] = NULL;
+	plan->spec.argv = plan->argv;
+	return RESULT_OK;
+}
+
+/* Ours, then the operator's. A server that keeps state lives in it. */
+static void
+mcp_run_plan_environment(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	size_t i, count = 0;
+
+	plan->env[count++] = "NODE_PATH=" MCP_PACKAGE_PACK "/node_modules";
+	plan->env[count++] = "PYTHONDONTWRITEBYTECODE=1";
+	plan->env[count++] = "PYTHONUNBUFFERED=1";
+	plan->spec.cwd = "/sandbox-home";
+	if (plan->package.files_dir != NULL)
+		plan->spec.cwd = plan->package.files_target;
+	if (plan->package.state_size > 0) {
+		plan->env[count++] = "HOME=" MCP_PACKAGE_STATE;
+		plan->spec.cwd = MCP_PACKAGE_STATE;
+	}
+	for (i = 0; i < options->env_count; i++)
+		plan->env[count++] = options->env[i];
+	plan->env[count] = NULL;
+	plan->spec.env = plan->env;
+}
+
+/* A lockfile cannot hold what only the operator may say. */
+static bool
+mcp_run_plan_domains(struct mcp_run_plan *plan)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(plan->package.domains, i, item)
+	{
+		const char *text = json_string_value(item);
+		struct policy_entry entry;
+		enum policy_entry_fault fault = policy_entry_parse(
+		    text, strlen(text), POLICY_ENTRY_FROM_CONSENTED, &entry);
+
+		if (fault == POLICY_ENTRY_OK)
+			continue;
+		json_field_fault(&plan->fault,
+		    "%s: mcp_allowed_domains[%zu] '%.100s' %s",
+		    plan->package.slug, i, text,
+		    policy_entry_fault_text(fault, entry.name_fault));
+		return false;
+	}
+	return true;
+}
+
+/* The entry's, the configuration's, the command line's. No entry at all is
+ * no network at all: no proxy is started. */
+static enum result
+mcp_run_plan_egress(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	json_t *allow = json_array();
+	const json_t *host = config_json(plan->config, "egress.allow");
+	bool good = allow != NULL;
+	size_t i;
+
+	if (!mcp_run_plan_domains(plan)) {
+		json_decref(allow);
+		return mcp_run_plan_fail(plan, RESULT_BAD, "bad_lockfile");
+	}
+	if (good && plan->package.domains != NULL)
+		good = json_array_extend(
+			   allow, (json_t *)plan->package.domains) == 0;
+	if (good && host != NULL)
+		good = json_array_extend(allow, (json_t *)host) == 0;
+	for (i = 0; good && i < options->allow_count; i++)
+		good = json_array_append_new(
+			   allow, json_string(options->allow[i])) == 0;
+	if (good && json_array_size(allow) > 0) {
+		plan->egress = json_pack("{s:O, s:[]}", "allow", allow, "deny");
+		good = plan->egress != NULL;
+	}
+	json_decref(allow);
+	plan->spec.egress = plan->egress;
+	if (good)
+		return RESULT_OK;
+	json_field_fault(&plan->fault, "an entry of --allow is no text");
+	return mcp_run_plan_fail(plan, RESULT_BAD, "bad_args");
+}
+
+static void
+mcp_run_plan_spec(struct mcp_run_plan *plan)
+{
+	struct sandbox_spec *spec = &plan->spec;
+	const struct mcp_package *package = &plan->package;
+
+	spec->kind = "mcp";
+	spec->package = package->slug;
+	spec->version = package->version;
+	spec->mounts[0] = (struct sandbox_mount){.volume = package->volume,
+	    .target = MCP_PACKAGE_PACK,
+	    .content_hash = package->content_hash,
+	    .host_path = package->host_path};
+	spec->stdin_fd = spec->stdout_fd = spec->stderr_fd = -1;
+}
+
+enum result
+mcp_run_plan_make(
+    const struct mcp_run_options *options, struct mcp_run_plan *plan_r)
+{
+	enum result result;
+
+	memset(plan_r, 0, sizeof(*plan_r));
+	result = mcp_run_plan_config(plan_r);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_lockfile(plan_r, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_trust(plan_r);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_image(plan_r);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_command(plan_r, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_egress(plan_r, options);
+	if (result != RESULT_OK)
+		return result;
+	mcp_run_plan_environment(plan_r, options);
+	mcp_run_plan_spec(plan_r);
+	return RESULT_OK;
+}
+
+void
+mcp_run_plan_clear(struct mcp_run_plan *plan)
+{
+	json_decref(plan->egress);
+	plan->egress = NULL;
+	lockfile_free(&plan->lockfile);
+	config_free(&plan->config);
+}
+
+/* Names only: an allowlist in the lockfile may hold objects with more. */
+static json_t *
+mcp_run_plan_tools(const json_t *tools)
+{
+	json_t *list = json_array();
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(tools, i, item)
+	{
+		const json_t *name =
+		    json_is_object(item) ? json_object_get(item, "name") : item;
+
+		if (json_array_append(list, (json_t *)name) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+static bool
+mcp_run_plan_override(const struct config *config, const char *name)
+{
+	const json_t *list = config_json(config, "sandbox.overrides"), *item;
+	size_t i;
+
+	json_array_foreach(list, i, item)
+	{
+		if (strcmp(json_string_value(item), name) == 0)
+			return true;
+	}
+	return false;
+}
+
+json_t *
+mcp_run_plan_gate(
+    const struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	const struct config *config = plan->config;
+	int64_t line_max = config_int(config, "mcp.line_max");
+	int64_t start_s = config_int(config, "mcp.start_timeout_s");
+	json_t *tools, *object;
+
+	if (line_max > GATE_CONFIG_LINE_MAX)
+		line_max = GATE_CONFIG_LINE_MAX;
+	object = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:b}",
+	    "mode", options->list_tools ? "tools" : "mcp", "package",
+	    plan->package.slug, "tier", MCP_RUN_PLAN_TIER, "line_max",
+	    (json_int_t)line_max, "start_timeout_s", (json_int_t)start_s,
+	    "list_timeout_s", (json_int_t)start_s, "json", options->json,
+	    "log_level", config_text(config, "log.level"), "no_landlock",
+	    mcp_run_plan_override(config, "no_landlock"));
+	if (object == NULL || plan->package.tools == NULL)
+		return object;
+	tools = mcp_run_plan_tools(plan->package.tools);
+	if (tools == NULL || json_object_set_new(object, "tools", tools) != 0) {
+		json_decref(object);
+		return NULL;
+	}
+	return object;
+}

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Pipes and copies of the standard streams. Called by mcp_run; it must
+ * never hand a caller's descriptor to a container.
+ */
+#include "supervisor/command/mcp_streams.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define MCP_STREAMS_LOWEST 3 /* a copy never takes a standard number */
+
+void
+mcp_streams_init(struct mcp_streams *streams)
+{
+	streams->client_in = streams->client_out = streams->client_err = -1;
+	for (int i = 0; i < 2; i++)
+		streams->work_in[i] = streams->work_out[i] =
+		    streams->work_err[i] = -1;
+}
+
+/* A description of our own of a pipe or terminal. */
+static int
+mcp_streams_reopen(int fd, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+/* Files are always ready; sockets and what cannot be opened again (another
+ * user's pipe) are switched to non-blocking where they are. */
+static int
+mcp_streams_share(int fd, int flags)
+{
+	struct stat status;
+	int copy;
+
+	if (fstat(fd, &status) != 0)
+		return -1;
+	if (S_ISFIFO(status.st_mode) || isatty(fd) == 1) {
+		copy = mcp_streams_reopen(fd, flags);
+		if (copy >= 0)
+			return copy;
+	}
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, MCP_STREAMS_LOWEST);
+	if (copy >= 0 && !S_ISREG(status.st_mode) &&
+	    fd_set_nonblocking(copy, true) != RESULT_OK)
+		fd_close(&copy);
+	return copy;
+}
+
+static enum result
+mcp_streams_pipe(int pipe_r[2], int ours)
+{
+	if (pipe2(pipe_r, O_CLOEXEC) != 0) {
+		pipe_r[0] = pipe_r[1] = -1;
+		return RESULT_SYSTEM;
+	}
+	return fd_set_nonblocking(pipe_r[ours], true);
+}
+
+enum result
+mcp_streams_open(struct mcp_streams *streams, bool with_input, bool verbose)
+{
+	enum result result = mcp_streams_pipe(streams->work_in, 1);
+
+	if (result == RESULT_OK)
+		result = mcp_streams_pipe(streams->work_out, 0);
+	if (result == RESULT_OK)
+		result = mcp_streams_pipe(streams->work_err, 0);
+	if (result != RESULT_OK)
+		return result;
+	streams->client_out = mcp_streams_share(STDOUT_FILENO, O_WRONLY);
+	if (with_input)
+		streams->client_in = mcp_streams_share(STDIN_FILENO, O_RDONLY);
+	if (verbose)
+		streams->client_err =
+		    mcp_streams_share(STDERR_FILENO, O_WRONLY);
+	if (streams->client_out < 0 || (with_input && streams->client_in < 0) ||
+	    (verbose && streams->client_err < 0))
+		return RESULT_SYSTEM;
+	return RESULT_OK;
+}
+
+void
+mcp_streams_close_work(struct mcp_streams *streams)
+{
+	fd_close(&streams->work_in[0]);
+	fd_close(&streams->work_out[1]);
+	fd_close(&streams->work_err[1]);
+}
+
+enum result
+mcp_streams_let_go(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	bool good;
+
+	if (null < 0)
+		return RESULT_SYSTEM;
+	good = dup2(null, STDIN_FILENO) >= 0 && dup2(null, STDOUT_FILENO) >= 0;
+	fd_close(&null);
+	return good ? RESULT_OK : RESULT_SYSTEM;
+}
+
+void
+mcp_streams_close(struct mcp_streams *streams)
+{
+	mcp_streams_close_work(streams);
+	fd_close(&streams->client_in);
+	fd_close(&streams->client_out);
+	fd_close(&streams->client_err);
+	fd_close(&streams->work_in[1]);
+	fd_close(&streams->work_out[0]);
+	fd_close(&streams->work_err[0]);
+}
