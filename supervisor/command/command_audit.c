@@ -4,28 +4,18 @@
  * writes. Called by command_dispatch. It changes nothing.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
-#include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/command/audit_files.h"
 #include "supervisor/command/command.h"
-#include "supervisor/ledger/audit_head.h"
 #include "supervisor/ledger/audit_verify.h"
-#include "supervisor/ledger/ledger_confine.h"
-#include "supervisor/policy/state_dir.h"
 
 #define COMMAND_AUDIT_LAST_MAX 100000U
 #define COMMAND_AUDIT_LINE_MAX 4096U
-
-struct command_audit_files {
-	int log_fd, head_fd; /* -1: there is none */
-};
 
 struct command_audit_options {
 	bool json;
@@ -65,77 +55,6 @@ command_audit_parse(
 		options_r->last = last;
 	}
 	return optind == argc;
-}
-
-/* The ledger's folder belongs to us, or to the ledger's uid under root. */
-static enum result
-command_audit_open_dir(
-    const struct state_dir *home, int *fd_r, struct json_fault *fault)
-{
-	struct stat status;
-
-	*fd_r = openat(home->fd, AUDIT_HEAD_DIR,
-	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	if (*fd_r < 0 && errno == ENOENT)
-		return RESULT_NOT_FOUND;
-	if (*fd_r < 0 || fstat(*fd_r, &status) != 0) {
-		json_field_fault(fault, "%s/" AUDIT_HEAD_DIR ": %s",
-		    state_dir_shown(home->path), strerror(errno));
-		return RESULT_BAD;
-	}
-	if (status.st_uid == geteuid() ||
-	    (geteuid() == 0 && status.st_uid == LEDGER_CONFINE_UID))
-		return RESULT_OK;
-	json_field_fault(fault, "%s/" AUDIT_HEAD_DIR ": belongs to uid %u",
-	    state_dir_shown(home->path), (unsigned)status.st_uid);
-	return RESULT_BAD;
-}
-
-static enum result
-command_audit_open_file(
-    int dir_fd, const char *name, int *fd_r, struct json_fault *fault)
-{
-	struct stat status;
-
-	*fd_r = openat(
-	    dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (*fd_r < 0 && errno == ENOENT)
-		return RESULT_OK;
-	if (*fd_r >= 0 && fstat(*fd_r, &status) == 0 && S_ISREG(status.st_mode))
-		return RESULT_OK;
-	json_field_fault(fault, "%s: cannot be read as a file", name);
-	return RESULT_BAD;
-}
-
-static enum result
-command_audit_open(
-    struct command_audit_files *files_r, struct json_fault *fault)
-{
-	FD_CLEANUP int dir_fd = -1;
-	struct state_dir home;
-	enum result result;
-
-	*files_r = (struct command_audit_files){-1, -1};
-	result = state_dir_home(false, &home, fault);
-	if (result == RESULT_OK)
-		result = command_audit_open_dir(&home, &dir_fd, fault);
-	state_dir_close(&home);
-	if (result == RESULT_NOT_FOUND)
-		return RESULT_OK;
-	if (result == RESULT_OK)
-		result = command_audit_open_file(
-		    dir_fd, AUDIT_HEAD_LOG, &files_r->log_fd, fault);
-	if (result == RESULT_OK)
-		result = command_audit_open_file(
-		    dir_fd, AUDIT_HEAD_FILE, &files_r->head_fd, fault);
-	return result;
-}
-
-static void
-command_audit_close(struct command_audit_files *files)
-{
-	fd_close(&files->log_fd);
-	fd_close(&files->head_fd);
 }
 
 static void
@@ -192,7 +111,7 @@ command_audit_print_ring(const struct command_audit_ring *ring, bool json)
 
 /* Shows what is right, then says what is not. */
 static int
-command_audit_show_files(const struct command_audit_files *files,
+command_audit_show_files(const struct audit_files *files,
     const struct command_audit_options *options)
 {
 	struct command_audit_ring ring = {NULL, 0, 0, 0};
@@ -221,19 +140,19 @@ static int
 command_audit_show(int argc, char **argv)
 {
 	struct command_audit_options options;
-	struct command_audit_files files;
+	struct audit_files files;
 	struct json_fault fault = {""};
 	enum result result;
 	int code;
 
 	if (!command_audit_parse(argc, argv, &options))
 		return command_option_fault("audit show");
-	result = command_audit_open(&files, &fault);
+	result = audit_files_open(&files, &fault);
 	if (result != RESULT_OK)
 		code = command_fault(result, &fault);
 	else
 		code = command_audit_show_files(&files, &options);
-	command_audit_close(&files);
+	audit_files_close(&files);
 	return code;
 }
 
@@ -275,17 +194,17 @@ command_audit_verify(int argc, char **argv)
 {
 	struct audit_verify_report report = {0};
 	struct command_audit_options options;
-	struct command_audit_files files;
+	struct audit_files files;
 	struct json_fault fault = {""};
 	enum result result;
 
 	if (!command_audit_parse(argc, argv, &options) || options.last != 0)
 		return command_option_fault("audit verify");
-	result = command_audit_open(&files, &fault);
+	result = audit_files_open(&files, &fault);
 	if (result == RESULT_OK)
 		result = audit_verify_files(
 		    files.log_fd, files.head_fd, NULL, NULL, &report, &fault);
-	command_audit_close(&files);
+	audit_files_close(&files);
 	if (options.json)
 		return command_audit_verify_json(result, &report, &fault);
 	return command_audit_verify_text(result, &report, &fault);

@@ -14,6 +14,7 @@ extern const struct command command_mcp_rows[];
 extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
+extern const struct command command_runs_rows[];
 extern const struct command command_egress_rows[];
 extern const struct command command_completion_rows[];
 extern const struct command command_manual_rows[];
@@ -27,6 +28,7 @@ const struct command *const command_groups[] = {
     command_lock_rows,
     command_audit_rows,
     command_logs_rows,
+    command_runs_rows,
     command_egress_rows,
     command_completion_rows,
     command_manual_rows,

@@ -53,8 +53,8 @@ for row in rows:
     help_one = agentnode(home, "help", *words)
     check(f"help {row}: usage and example",
           help_one.code == 0
-          and help_one.out.startswith(f"Usage: agentnode {row}")
-          and "Example" in help_one.out, help_one)
+          and help_one.out.lower().startswith(f"usage: agentnode {row}")
+          and "example" in help_one.out.lower(), help_one)
     option = agentnode(home, *words, "--help")
     check(f"{row} --help is the same", option.code == 0
           and option.out == help_one.out, option)

@@ -95,6 +95,39 @@ fault = schema_check.check_text(
 check("audit verify --json fits its schema", fault == "", fault)
 check("the supervisor's end is exit 83", ledger.end() == 83)
 
+# Runs, as the chain tells them.
+fresh()
+check("runs list without a chain", agentnode(
+    home, "runs", "list", "--json").json() == {"runs": []})
+ledger = Ledger(folder, log)
+for run, end, code in (("a" * 16, "removal", ""), ("b" * 16, "refusal",
+                                                   "image_missing"),
+                       ("c" * 16, None, "")):
+    if end != "refusal":
+        ledger.write("launch", run=run, kind="mcp", package="server-x",
+                     version="1.0.0")
+    if end:
+        ledger.write(end, run=run, kind="mcp", package="server-x", code=code,
+                     exit_code=0, signal=0)
+ledger.write("install", package="server-x")
+ledger.end()
+result = agentnode(home, "runs", "list", "--json")
+fault = schema_check.check_text(result.out, harness.SOURCE, "runs-list")
+check("runs list --json fits its schema", fault == "", fault)
+check("runs list: ended, refused, lost", [
+    (row["run"][0], row["status"], row["code"])
+    for row in result.json()["runs"]] == [
+        ("a", "ended", ""), ("b", "refused", "image_missing"),
+        ("c", "lost", None)], result)
+result = agentnode(home, "runs", "list", "--last", "2")
+check("runs list --last", len(result.out.splitlines()) == 2
+      and "image_missing" in result.out, result)
+result = agentnode(home, "runs", "show", "a" * 16)
+fault = schema_check.check_text(result.out, harness.SOURCE, "runs-show")
+check("runs show fits its schema", fault == "", fault)
+result = agentnode(home, "runs", "show", "d" * 16)
+check("runs show of none is exit 1", result.code == 1, result)
+
 # Two ledgers at the same time, from two threads.
 fresh()
 pair = [Ledger(folder, log), Ledger(folder, log)]
