@@ -2,7 +2,7 @@
 several ledgers share one chain, kills at any moment leave a chain that
 verifies, tampering is found by the next start and by `audit verify`, and a
 full disk is an answer."""
-import json
+import ctypes
 import os
 import random
 import re
@@ -250,11 +250,16 @@ check("cut under a running ledger: failed, audit_broken",
 ledger.end()
 
 # A full disk, in a mount namespace of this process's own.
-CLONE_NEWNS = 0x00020000
-import ctypes  # noqa: E402
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
 libc = ctypes.CDLL(None, use_errno=True)
 fresh()
-if libc.unshare(CLONE_NEWNS) != 0 or libc.mount(
+user, group = os.geteuid(), os.getegid()
+if libc.unshare(CLONE_NEWNS | (CLONE_NEWUSER if user else 0)) == 0 and user:
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"),
+                       ("gid_map", f"{group} {group} 1")):
+        with open("/proc/self/" + name, "w") as file:
+            file.write(text)
+if libc.mount(
         b"none", b"/", None, 0x4000 | 0x40000, None) != 0 or libc.mount(
         b"none", folder.encode(), b"tmpfs", 0, b"size=32k,mode=0700") != 0:
     check("a small disk can be mounted", False, ctypes.get_errno())

@@ -8,6 +8,8 @@ import shutil
 import harness
 from harness import agentnode, check
 
+# A user becomes root of a user namespace, in which his files are root's.
+UNSHARE = ["unshare", "-m"] if os.geteuid() == 0 else ["unshare", "-rm"]
 home = harness.folder()
 folder = os.path.join(home, ".agentnode")
 
@@ -94,7 +96,7 @@ os.makedirs(folder, mode=0o700, exist_ok=True)
 
 def full(margin, *argv):
     env = harness.environment(home, AGENTNODE=harness.AGENTNODE, LOCK=LOCK)
-    return harness.run("unshare", "-m", "sh", "-c", MOUNTED, "sh", folder,
+    return harness.run(*UNSHARE, "sh", "-c", MOUNTED, "sh", folder,
                        str(margin), *argv, env=env, cwd=home)
 
 
@@ -117,7 +119,7 @@ agentnode(home, "config", "set", "sandbox.pids", "44")
 
 
 def read_only(*argv):
-    return harness.run("unshare", "-m", "sh", "-c", RDONLY, "sh", folder,
+    return harness.run(*UNSHARE, "sh", "-c", RDONLY, "sh", folder,
                        harness.AGENTNODE, *argv,
                        env=harness.environment(home), cwd=home)
 
