@@ -184,7 +184,7 @@ command_runs_list(int argc, char **argv)
 {
 	struct command_runs_options options;
 	struct engine_files files;
-	json_t *rows, *list = json_array(), *row;
+	json_t *rows, *list, *row;
 	char detail[256];
 	const char *run;
 	size_t skip;
@@ -196,6 +196,7 @@ command_runs_list(int argc, char **argv)
 	code = command_runs_read(&rows);
 	if (code != COMMAND_DONE)
 		return code;
+	list = json_array();
 	have =
 	    engine_files_prepare(&files, detail, sizeof(detail)) == RESULT_OK;
 	skip = json_object_size(rows) > options.last
