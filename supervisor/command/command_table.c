@@ -11,6 +11,7 @@ extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
 extern const struct command command_mcp_rows[];
+extern const struct command command_mcp_client_rows[];
 extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
@@ -25,6 +26,7 @@ const struct command *const command_groups[] = {
     command_image_rows,
     command_mcp_install_rows,
     command_mcp_rows,
+    command_mcp_client_rows,
     command_lock_rows,
     command_audit_rows,
     command_logs_rows,

@@ -9,3 +9,10 @@ add_confine_test(gate_confine LIBRARIES gate_process)
 add_fuzz_target(mcp_line LIBRARIES gate_pure)
 add_fuzz_target(mcp_session LIBRARIES gate_core)
 add_scenario(mcp_gate TIMEOUT 180)
+set(MCP_CLIENT_SOURCES ${CMAKE_SOURCE_DIR}/supervisor/command/mcp_import.c
+    ${CMAKE_SOURCE_DIR}/supervisor/command/mcp_toml.c)
+add_unit_test(mcp_import SOURCES ${MCP_CLIENT_SOURCES}
+    ${CMAKE_SOURCE_DIR}/supervisor/command/mcp_package.c
+    LIBRARIES supervisor_package supervisor_pin common_io)
+add_fuzz_target(mcp_toml SOURCES ${MCP_CLIENT_SOURCES}
+    LIBRARIES supervisor_package supervisor_pin common_io)
