@@ -18,7 +18,7 @@ struct egress_part {
 	struct child *child;
 	char id[32];
 	const struct egress_plan *plan;
-	bool ready;
+	bool ready, closed;
 	int waiting[EGRESS_PART_LISTENERS]; /* -1: none or sent */
 	struct egress_part_handlers handlers;
 	void *context;
@@ -179,9 +179,12 @@ egress_part_listen(struct egress_part *part, uint32_t index, int fd)
 void
 egress_part_close(struct egress_part *part)
 {
-	if (part != NULL && part->ready)
-		(void)egress_part_send(part, IPC_SANDBOX_CLOSE,
-		    json_pack("{s:s}", "sandbox", part->id), -1);
+	/* Once: the proxy refuses a sandbox it does not know any more. */
+	if (part == NULL || !part->ready || part->closed)
+		return;
+	part->closed = true;
+	(void)egress_part_send(part, IPC_SANDBOX_CLOSE,
+	    json_pack("{s:s}", "sandbox", part->id), -1);
 }
 
 void

@@ -24,6 +24,7 @@ static const struct confine_syscall ledger_confine_syscalls[] = {
     {__NR_fsync, CONFINE_ALLOW, 0, "audit_chain_open: the folder"},
     {__NR_ftruncate, CONFINE_ALLOW, 0, "audit_chain: torn ends"},
     {__NR_flock, CONFINE_ALLOW, 0, "audit_chain_lock"},
+    {__NR_clock_nanosleep, CONFINE_ALLOW, 0, "waiting for that lock"},
     {__NR_sysinfo, CONFINE_ALLOW, 0, "qsort in digest_write_object"},
     {-1, CONFINE_EACCES, 0, NULL},
 };
