@@ -18,3 +18,27 @@ add_process(agentnode COMMAND
     LIBRARIES ${AGENTNODE_PARTS} common_io)
 target_compile_definitions(agentnode PRIVATE
     AGENTNODE_VERSION="${PROJECT_VERSION}")
+
+# What the program says about itself: completion beside it and installed;
+# `ninja manual` brings docs/man up to date (a test holds it to that).
+set(AGENTNODE_COMPLETION ${CMAKE_BINARY_DIR}/share)
+add_custom_command(TARGET agentnode POST_BUILD
+    COMMAND ${CMAKE_COMMAND} -E make_directory ${AGENTNODE_COMPLETION}
+    COMMAND agentnode completion bash > ${AGENTNODE_COMPLETION}/agentnode.bash
+    COMMAND agentnode completion zsh > ${AGENTNODE_COMPLETION}/_agentnode
+    VERBATIM)
+add_custom_target(manual
+    COMMAND agentnode manual agentnode
+        > ${CMAKE_SOURCE_DIR}/docs/man/agentnode.1
+    COMMAND agentnode manual config
+        > ${CMAKE_SOURCE_DIR}/docs/man/agentnode-config.5
+    VERBATIM)
+install(FILES ${AGENTNODE_COMPLETION}/agentnode.bash
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions
+    RENAME agentnode)
+install(FILES ${AGENTNODE_COMPLETION}/_agentnode
+    DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/site-functions)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/man/agentnode.1
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man1)
+install(FILES ${CMAKE_SOURCE_DIR}/docs/man/agentnode-config.5
+    DESTINATION ${CMAKE_INSTALL_MANDIR}/man5)

@@ -14,6 +14,7 @@
 
 #include "common/fd.h"
 #include "egress-proxy/policy_entry.h"
+#include "common/log.h"
 #include "supervisor/policy/config.h"
 
 #define EGRESS_PLAN_DIRECT_NET 0x7f400000U /* 127.64.0.0 */
@@ -73,8 +74,9 @@ egress_plan_add_direct(
 
 /* Append the entries of list, each canonical, to into. */
 static enum result
-egress_plan_entries(struct egress_plan *plan, const json_t *list,
-    enum policy_entry_asker asker, json_t *into, char *detail_r, size_t size)
+egress_plan_entries(struct egress_plan *plan, const struct config *config,
+    const json_t *list, enum policy_entry_asker asker, json_t *into,
+    char *detail_r, size_t size)
 {
 	size_t count = json_array_size(list);
 
@@ -90,6 +92,13 @@ egress_plan_entries(struct egress_plan *plan, const json_t *list,
 		if (fault != POLICY_ENTRY_OK)
 			return egress_plan_bad(detail_r, size, text,
 			    policy_entry_fault_text(fault, entry.name_fault));
+		/* Whoever asks, the team policy has the last word. */
+		if (asker != POLICY_ENTRY_FROM_DENY &&
+		    !config_permits_entry(config, entry.text)) {
+			log_event(LOG_WARN_LEVEL, "team_policy",
+			    LOG_TEXT("left_out", entry.text));
+			continue;
+		}
 		if (json_array_append_new(into, json_string(entry.text)) != 0)
 			return RESULT_NO_MEMORY;
 		if (asker != POLICY_ENTRY_FROM_DENY)
@@ -144,14 +153,15 @@ egress_plan_policy(struct egress_plan *plan, const struct config *config,
 	if (allow == NULL || deny == NULL || ranges == NULL || own == NULL ||
 	    ech == NULL)
 		return RESULT_NO_MEMORY;
-	result = egress_plan_entries(plan, json_object_get(egress, "allow"),
-	    POLICY_ENTRY_FROM_HOST, allow, detail_r, size);
+	result =
+	    egress_plan_entries(plan, config, json_object_get(egress, "allow"),
+		POLICY_ENTRY_FROM_HOST, allow, detail_r, size);
 	if (result == RESULT_OK)
-		result =
-		    egress_plan_entries(plan, json_object_get(egress, "deny"),
-			POLICY_ENTRY_FROM_DENY, deny, detail_r, size);
+		result = egress_plan_entries(plan, config,
+		    json_object_get(egress, "deny"), POLICY_ENTRY_FROM_DENY,
+		    deny, detail_r, size);
 	if (result == RESULT_OK)
-		result = egress_plan_entries(plan,
+		result = egress_plan_entries(plan, config,
 		    config_json(config, "egress.deny"), POLICY_ENTRY_FROM_DENY,
 		    deny, detail_r, size);
 	if (result == RESULT_OK)
