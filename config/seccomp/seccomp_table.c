@@ -26,6 +26,9 @@
 /* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 #define NAMESPACE_FLAGS 0x7e020000ULL
 
+/* In a socket's type: sequenced packets, DCCP, packet. */
+#define TYPES_ABOVE_RAW 0xcULL
+
 const struct seccomp_rule seccomp_table[] = {
     /* Processes, threads, signals. */
     ALLOW("arch_prctl execve execveat exit exit_group fork vfork "
@@ -71,12 +74,13 @@ const struct seccomp_rule seccomp_table[] = {
 	  "memfd_create pkey_alloc pkey_free pkey_mprotect mbind "
 	  "get_mempolicy set_mempolicy"),
 
-    /* Files. */
+    /* Files. sync and syncfs are absent: they would make the host write out
+     * what is not this container's. */
     ALLOW("open openat openat2 creat close close_range read readv "
 	  "pread64 preadv preadv2 write writev pwrite64 pwritev "
 	  "pwritev2 lseek sendfile copy_file_range splice tee "
-	  "readahead fadvise64 fallocate truncate ftruncate sync "
-	  "syncfs fsync fdatasync sync_file_range flock fcntl dup "
+	  "readahead fadvise64 fallocate truncate ftruncate "
+	  "fsync fdatasync sync_file_range flock fcntl dup "
 	  "dup2 dup3 access faccessat faccessat2 stat lstat fstat "
 	  "newfstatat statx statfs fstatfs getdents getdents64 "
 	  "getcwd chdir fchdir chmod fchmod fchmodat chown fchown "
@@ -99,16 +103,25 @@ const struct seccomp_rule seccomp_table[] = {
 	  "setitimer nanosleep clock_nanosleep clock_gettime "
 	  "clock_getres gettimeofday time"),
 
-    /* Sockets: unix, IPv4, IPv6, and route netlink, which language runtimes
+    /* Sockets: unix, TCP and UDP, and route netlink, which language runtimes
      * ask for the interfaces. Vsock and others reach past the network
-     * namespace or into kernel code nobody here needs. */
+     * namespace, or into kernel code nobody here needs (SCTP, DCCP, MPTCP;
+     * types above raw would choose them by themselves). */
     ALLOW_IF("socket", EQUAL(0, 1)),
-    ALLOW_IF("socket", EQUAL(0, 2)),
-    ALLOW_IF("socket", EQUAL(0, 10)),
+    ALLOW_IF("socket", EQUAL(0, 2), NO_BIT(1, TYPES_ABOVE_RAW), EQUAL(2, 0)),
+    ALLOW_IF("socket", EQUAL(0, 2), NO_BIT(1, TYPES_ABOVE_RAW), EQUAL(2, 6)),
+    ALLOW_IF("socket", EQUAL(0, 2), NO_BIT(1, TYPES_ABOVE_RAW), EQUAL(2, 17)),
+    ALLOW_IF("socket", EQUAL(0, 10), NO_BIT(1, TYPES_ABOVE_RAW), EQUAL(2, 0)),
+    ALLOW_IF("socket", EQUAL(0, 10), NO_BIT(1, TYPES_ABOVE_RAW), EQUAL(2, 6)),
+    ALLOW_IF("socket", EQUAL(0, 10), NO_BIT(1, TYPES_ABOVE_RAW), EQUAL(2, 17)),
     ALLOW_IF("socket", EQUAL(0, 16), EQUAL(2, 0)),
+    REFUSE_IF(EPROTONOSUPPORT, "socket", EQUAL(0, 2), AT_LEAST(2, 18)),
+    REFUSE_IF(EPROTONOSUPPORT, "socket", EQUAL(0, 10), AT_LEAST(2, 18)),
     REFUSE_IF(EAFNOSUPPORT, "socket", EQUAL(0, 16), DIFFERS(2, 0)),
     REFUSE_IF(EAFNOSUPPORT, "socket", AT_LEAST(0, 17)),
     ALLOW_IF("socketpair", EQUAL(0, 1)),
+    /* TCP_ULP: loads protocol modules into the kernel's TCP. */
+    GUARD_IF("setsockopt", LOW32(1, 6), LOW32(2, 31)),
     ALLOW("bind connect listen accept accept4 shutdown getsockname "
 	  "getpeername getsockopt setsockopt sendto sendmsg "
 	  "sendmmsg recvfrom recvmsg recvmmsg"),

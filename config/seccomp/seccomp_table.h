@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 #define SECCOMP_TABLE_DEFAULT_ERRNO 38 /* ENOSYS */
-#define SECCOMP_TABLE_ARGS_MAX 2U
+#define SECCOMP_TABLE_ARGS_MAX 3U
 
 /* Which program a rule belongs to. */
 enum seccomp_part {

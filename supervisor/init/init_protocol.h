@@ -27,8 +27,7 @@
 #define INIT_PATH_MAX 256U
 #define INIT_GO_MAX (1U << 20)
 #define INIT_WRITABLE_MAX 8U
-/* A small tmpfs of mode 1777, needed when a relay port is set; Landlock
- * keeps the workload from writing there. */
+/* A tmpfs of mode 1777 when a relay port is set; not in writable[]. */
 #define INIT_SOCKET_DIR "/run/agentnode"
 
 enum init_type {
@@ -87,12 +86,10 @@ struct init_setup {
 	/* Directories the workload may write; NUL-terminated, absolute. */
 	uint32_t writable_count;
 	char writable[INIT_WRITABLE_MAX][INIT_PATH_MAX];
-	/* 1: writable directories are also executable (build sandboxes). */
-	uint32_t writable_exec;
+	uint32_t writable_exec; /* 1: and execute there (build sandboxes) */
 	/* Loopback ports /run/agentnode/{llm,tools}.sock lead to; 0: none. */
 	uint16_t relay_llm_port, relay_tools_port; /* host order */
-	/* 0 only with the named override in the host config. */
-	uint32_t landlock_required;
+	uint32_t landlock_required; /* 0 only with the named override */
 };
 
 struct init_tree {

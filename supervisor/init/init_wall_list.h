@@ -55,6 +55,7 @@
 	WALL(PACKET, "open a packet socket")				\
 	WALL(ALG, "open a kernel crypto socket")			\
 	WALL(NETLINK_AUDIT, "open an audit socket")			\
+	WALL(SCTP, "open an SCTP socket")				\
 	WALL(RAW, "open a raw socket")					\
 	WALL(ROUTE4, "reach an IPv4 address")				\
 	WALL(ROUTE6, "reach an IPv6 address")				\

@@ -13,6 +13,7 @@
 #include <linux/keyctl.h>
 #include <linux/netlink.h>
 #include <linux/perf_event.h>
+#include <netinet/in.h>
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -103,7 +104,8 @@ static const struct init_walls_call init_walls_calls[] = {
     {INIT_WALL_ALG, SYS_socket, {AF_ALG, SOCK_SEQPACKET, 0}},
     {INIT_WALL_NETLINK_AUDIT, SYS_socket,
 	{AF_NETLINK, SOCK_RAW, NETLINK_AUDIT}},
-    {INIT_WALL_RAW, SYS_socket, {AF_INET, SOCK_RAW, 1}},
+    {INIT_WALL_SCTP, SYS_socket, {AF_INET, SOCK_STREAM, IPPROTO_SCTP}},
+    {INIT_WALL_RAW, SYS_socket, {AF_INET, SOCK_RAW, IPPROTO_TCP}},
     {INIT_WALL_SCHED_SCHEDULER, SYS_sched_setscheduler,
 	{INIT_WALLS_INIT, 5 /* SCHED_IDLE */, ARG(&init_walls_param)}},
     {INIT_WALL_SCHED_HIGH, SYS_sched_setscheduler,

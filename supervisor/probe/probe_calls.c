@@ -42,7 +42,8 @@ probe_calls_attempt(const void *argument, volatile uint64_t *progress)
 static bool
 probe_calls_refused(int error)
 {
-	return error == EPERM || error == ENOSYS || error == EAFNOSUPPORT;
+	return error == EPERM || error == ENOSYS || error == EAFNOSUPPORT ||
+	       error == EPROTONOSUPPORT;
 }
 
 static void
@@ -107,7 +108,9 @@ static const struct probe probe_calls[] = {
 	0),
     CALL("socket_packet", SYS_socket, AF_PACKET, SOCK_RAW, 0),
     CALL("socket_alg", SYS_socket, AF_ALG, SOCK_SEQPACKET, 0),
-    CALL("socket_raw", SYS_socket, AF_INET, SOCK_RAW, 1),
+    CALL("socket_raw", SYS_socket, AF_INET, SOCK_RAW, 6),
+    CALL("socket_sctp", SYS_socket, AF_INET, SOCK_STREAM, 132),
+    CALL("socket_dccp", SYS_socket, AF_INET, 6, 0),
     CALL("socket_netlink", SYS_socket, AF_NETLINK, SOCK_RAW,
 	NETLINK_KOBJECT_UEVENT),
     CALL("clock", SYS_clock_settime, 0, BAD),

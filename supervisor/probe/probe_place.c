@@ -91,7 +91,7 @@ probe_place_environment(const struct probe *probe,
 	probe_say(result, true, "nothing of a host's session is set");
 }
 
-/* A mount of the host is neither a tmpfs with a size nor read-only. */
+/* Read-only, not this user's to write, or a tmpfs with a size. */
 static bool
 probe_place_mount_closed(char *line)
 {
@@ -113,7 +113,7 @@ probe_place_mount_closed(char *line)
 		if (strncmp(tail, kernel[i], len) == 0 && tail[len] == ' ')
 			return true;
 	}
-	if (strncmp(words[5], "ro", 2) == 0)
+	if (strncmp(words[5], "ro", 2) == 0 || access(words[4], W_OK) != 0)
 		return true;
 	return strncmp(tail, "tmpfs ", 6) == 0 && strstr(tail, "size=") != NULL;
 }
@@ -145,7 +145,7 @@ probe_place_mounts(const struct probe *probe,
 		count++;
 	}
 	probe_say(result, count > 0,
-	    "%u mounts, each read-only, sized or the kernel's", count);
+	    "%u mounts, none that could be the host's to write", count);
 }
 
 static void

@@ -61,7 +61,7 @@ probe_try_run(probe_try_attempt *attempt, const void *argument)
 	struct probe_try result = {.end = PROBE_TRY_FAILED};
 	uint64_t *progress = mmap(NULL, sizeof(*progress),
 	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status = 0;
+	int status = 0, ready;
 	pid_t child;
 
 	if (progress == MAP_FAILED) {
@@ -73,9 +73,10 @@ probe_try_run(probe_try_attempt *attempt, const void *argument)
 		_exit(attempt(argument, progress));
 	if (child < 0)
 		result.value = errno;
-	else
-		result =
-		    probe_try_end_of(probe_try_wait(child, &status), status);
+	else {
+		ready = probe_try_wait(child, &status);
+		result = probe_try_end_of(ready, status);
+	}
 	result.progress = *progress;
 	munmap(progress, sizeof(*progress));
 	return result;

@@ -27,7 +27,16 @@ foreach(tool init_harness report_print)
 	set_target_properties(${tool} PROPERTIES RUNTIME_OUTPUT_DIRECTORY
 	    ${CMAKE_BINARY_DIR}/tests/inside)
 endforeach()
+target_sources(init_harness PRIVATE
+    ${CMAKE_SOURCE_DIR}/tests/support/init_harness_option.c)
 
 add_unit_test(wall_table LIBRARIES supervisor_wall)
 add_unit_test(init_go LIBRARIES init_parts)
 add_unit_test(init_filter LIBRARIES init_parts PkgConfig::SECCOMP)
+add_fuzz_target(init_go LIBRARIES init_parts)
+add_scenario(init_story)
+add_scenario(init_trees)
+add_scenario(init_attacks)
+add_scenario(init_death)
+add_scenario(init_probe)
+add_scenario(init_relay)

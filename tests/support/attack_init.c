@@ -313,13 +313,75 @@ attack_names(void)
 	return 0;
 }
 
+/* Sends size bytes and reads them back while sending; then closes its half
+ * and reads to the end. How many came back, -1 when the end did not. */
+static long
+half_close(const char *name, long size)
+{
+	static char bytes[16384];
+	struct timeval limit = {10, 0};
+	long sent = 0, back = 0;
+	ssize_t got;
+	int fd = connect_relay(name);
+
+	if (fd < 0 ||
+	    setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof(limit)) != 0)
+		return -1;
+	while (sent < size) {
+		ssize_t put = send(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+
+		if (put > 0)
+			sent += put;
+		got = recv(fd, bytes, sizeof(bytes), MSG_DONTWAIT);
+		if (got == 0 || (got < 0 && errno != EAGAIN))
+			return -1;
+		back += got > 0 ? got : 0;
+	}
+	if (shutdown(fd, SHUT_WR) != 0)
+		return -1;
+	while ((got = read(fd, bytes, sizeof(bytes))) > 0)
+		back += got;
+	close(fd);
+	return got == 0 && sent == back ? back : -1;
+}
+
+/* What a client may do with the relay, and more connections than it has
+ * room for. */
+static int
+attack_relay(void)
+{
+	int fds[64], opened = 0;
+	long late;
+
+	printf("llm %ld\n", half_close("llm", 4 << 20));
+	printf("tools %ld\n", half_close("tools", 16384));
+	for (; opened < 64; opened++) {
+		fds[opened] = connect_relay("llm");
+		if (fds[opened] < 0)
+			break;
+	}
+	printf("opened %d\n", opened);
+	usleep(300000);
+	if (fork() == 0) {
+		usleep(500000);
+		for (int i = 0; i < opened; i++)
+			shutdown(fds[i], SHUT_RDWR);
+		_exit(0);
+	}
+	late = echo();
+	printf("full %s\n", late >= 400 ? "waited" : "did not wait");
+	printf("again %s\n", echo() >= 0 ? "success" : "failed");
+	return 0;
+}
+
 static const struct {
 	const char *name;
 	int (*run)(void);
 } attacks[] = {{"memory", attack_memory}, {"scheduling", attack_scheduling},
     {"bomb", attack_bomb}, {"stop", attack_stop}, {"signal", attack_signal},
     {"flood", attack_flood}, {"linger", attack_linger},
-    {"orphans", attack_orphans}, {"names", attack_names}};
+    {"orphans", attack_orphans}, {"names", attack_names},
+    {"relay", attack_relay}};
 
 int
 main(int argc, char **argv)

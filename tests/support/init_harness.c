@@ -12,7 +12,6 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -28,32 +27,9 @@
 #include <unistd.h>
 
 #include "supervisor/init/init_protocol.h"
+#include "tests/support/init_harness_option.h"
 
-#define LIST_MAX 64
 #define POLL_MAX 512
-
-struct list {
-	const char *words[LIST_MAX];
-	unsigned count;
-};
-
-static struct {
-	const char *init, *image, *runtime, *seccomp, *name, *uid, *memory,
-	    *pids, *cwd, *report, *import, *export;
-	struct list listen, writable, env, secret, podman;
-	int relay_llm, relay_tools, kill_after, writable_exec, no_go, echo,
-	    no_landlock;
-	unsigned long long tree_bytes, tree_files;
-	char **argv;
-} option = {.runtime = "runc",
-    .name = "init-harness",
-    .uid = "70001",
-    .memory = "256m",
-    .pids = "64",
-    .cwd = "/tmp",
-    .kill_after = -1,
-    .tree_bytes = 1 << 20,
-    .tree_files = 1000};
 
 static int control = -1, stream_in[2], stream_out[2], stream_err[2];
 static struct timespec started;
@@ -133,7 +109,7 @@ put_words(char *bytes, uint32_t *used, const char *const *words, uint32_t count)
 }
 
 static int
-go_memfd(const struct list *env, char **argv)
+go_memfd(const struct init_harness_list *env, char **argv)
 {
 	static char bytes[INIT_GO_MAX];
 	struct init_go go = {
@@ -148,8 +124,9 @@ go_memfd(const struct list *env, char **argv)
 	    put_words(bytes, &used, (const char *const *)argv, go.argc);
 	go.env_offset = put_words(bytes, &used, env->words, go.envc);
 	go.cwd_offset = used;
-	memcpy(bytes + used, option.cwd, strlen(option.cwd) + 1);
-	used += (uint32_t)strlen(option.cwd) + 1;
+	memcpy(bytes + used, init_harness_option.cwd,
+	    strlen(init_harness_option.cwd) + 1);
+	used += (uint32_t)strlen(init_harness_option.cwd) + 1;
 	go.size = used;
 	memcpy(bytes, &go, sizeof(go));
 	return sealed(bytes, used);
@@ -199,11 +176,12 @@ send_setup(void)
 	static struct init_setup setup;
 
 	setup.record = record_of(INIT_SETUP);
-	for (unsigned i = 0; i < option.listen.count; i++) {
+	for (unsigned i = 0; i < init_harness_option.listen.count; i++) {
 		char text[64];
 		char *colon;
 
-		snprintf(text, sizeof(text), "%s", option.listen.words[i]);
+		snprintf(text, sizeof(text), "%s",
+		    init_harness_option.listen.words[i]);
 		colon = strchr(text, ':');
 		if (colon == NULL)
 			die("--listen");
@@ -213,15 +191,15 @@ send_setup(void)
 			.port = htons((uint16_t)atoi(colon + 1)),
 			.backlog = 16};
 	}
-	setup.listener_count = option.listen.count;
-	for (unsigned i = 0; i < option.writable.count; i++)
+	setup.listener_count = init_harness_option.listen.count;
+	for (unsigned i = 0; i < init_harness_option.writable.count; i++)
 		snprintf(setup.writable[i], INIT_PATH_MAX, "%s",
-		    option.writable.words[i]);
-	setup.writable_count = option.writable.count;
-	setup.writable_exec = (uint32_t)option.writable_exec;
-	setup.relay_llm_port = (uint16_t)option.relay_llm;
-	setup.relay_tools_port = (uint16_t)option.relay_tools;
-	setup.landlock_required = !option.no_landlock;
+		    init_harness_option.writable.words[i]);
+	setup.writable_count = init_harness_option.writable.count;
+	setup.writable_exec = (uint32_t)init_harness_option.writable_exec;
+	setup.relay_llm_port = (uint16_t)init_harness_option.relay_llm;
+	setup.relay_tools_port = (uint16_t)init_harness_option.relay_tools;
+	setup.landlock_required = !init_harness_option.no_landlock;
 	send_record(&setup, sizeof(setup), NULL, 0);
 }
 
@@ -229,11 +207,12 @@ static void
 send_go(void)
 {
 	struct init_record record = record_of(INIT_GO);
-	int fds[2] = {go_memfd(&option.env, option.argv), -1};
+	int fds[2] = {
+	    go_memfd(&init_harness_option.env, init_harness_option.argv), -1};
 	unsigned count = 1;
 
-	if (option.secret.count > 0)
-		fds[count++] = go_memfd(&option.secret, NULL);
+	if (init_harness_option.secret.count > 0)
+		fds[count++] = go_memfd(&init_harness_option.secret, NULL);
 	send_record(&record, sizeof(record), fds, count);
 	for (unsigned i = 0; i < count; i++)
 		close(fds[i]);
@@ -245,8 +224,8 @@ static void
 send_tree(enum init_type type, const char *spec)
 {
 	struct init_tree tree = {.record = record_of(type),
-	    .max_bytes = option.tree_bytes,
-	    .max_files = option.tree_files};
+	    .max_bytes = init_harness_option.tree_bytes,
+	    .max_files = init_harness_option.tree_files};
 	const char *equals = strchr(spec, '=');
 	int fd;
 
@@ -270,8 +249,8 @@ exec_podman(const int *pass)
 	char user[32], seccomp[512];
 	unsigned count = 0;
 	static const char *const fixed[] = {"podman",
-	    "--cgroup-manager=cgroupfs", "run", "--rm", "--network", "none",
-	    "--read-only", "--read-only-tmpfs=false", "--cap-drop=ALL",
+	    "--cgroup-manager=cgroupfs", "run", "--rm", "--read-only",
+	    "--read-only-tmpfs=false", "--cap-drop=ALL",
 	    "--security-opt=no-new-privileges", "--ulimit", "nofile=4096:4096",
 	    "--ulimit", "nproc=4096:4096", "--ulimit", "core=0:0", "--cpus",
 	    "1", "--pull=never", "--http-proxy=false", "--no-healthcheck",
@@ -284,17 +263,21 @@ exec_podman(const int *pass)
 
 	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
 		words[count++] = fixed[i];
-	snprintf(user, sizeof(user), "%s:%s", option.uid, option.uid);
-	snprintf(seccomp, sizeof(seccomp), "seccomp=%s", option.seccomp);
-	const char *const more[] = {"--user", user, "--memory", option.memory,
-	    "--memory-swap", option.memory, "--pids-limit", option.pids,
-	    "--name", option.name, "--runtime", option.runtime,
-	    "--security-opt", seccomp};
+	snprintf(user, sizeof(user), "%s:%s", init_harness_option.uid,
+	    init_harness_option.uid);
+	snprintf(seccomp, sizeof(seccomp), "seccomp=%s",
+	    init_harness_option.seccomp);
+	const char *const more[] = {"--user", user, "--memory",
+	    init_harness_option.memory, "--memory-swap",
+	    init_harness_option.memory, "--pids-limit",
+	    init_harness_option.pids, "--network", init_harness_option.network,
+	    "--name", init_harness_option.name, "--runtime",
+	    init_harness_option.runtime, "--security-opt", seccomp};
 	for (size_t i = 0; i < sizeof(more) / sizeof(more[0]); i++)
 		words[count++] = more[i];
-	for (unsigned i = 0; i < option.podman.count; i++)
-		words[count++] = option.podman.words[i];
-	words[count++] = option.image;
+	for (unsigned i = 0; i < init_harness_option.podman.count; i++)
+		words[count++] = init_harness_option.podman.words[i];
+	words[count++] = init_harness_option.image;
 	words[count] = NULL;
 	for (int i = 0; i < INIT_FD_COUNT; i++) {
 		int high = fcntl(pass[i], F_DUPFD, 100 + i);
@@ -325,8 +308,9 @@ start(void)
 	if (pid < 0)
 		die("fork");
 	if (pid == 0) {
-		int pass[INIT_FD_COUNT] = {pair[1], sealed_file(option.init),
-		    stream_in[0], stream_out[1], stream_err[1]};
+		int pass[INIT_FD_COUNT] = {pair[1],
+		    sealed_file(init_harness_option.init), stream_in[0],
+		    stream_out[1], stream_err[1]};
 
 		null = open("/dev/null", O_RDWR);
 		setsid();
@@ -379,9 +363,10 @@ save_report(int fd)
 
 	printf("{\"event\":\"report\",\"size\":%zd,\"seals\":%d,\"ms\":%ld}\n",
 	    size, fcntl(fd, F_GET_SEALS), elapsed_ms());
-	if (option.report == NULL)
+	if (init_harness_option.report == NULL)
 		return;
-	to = open(option.report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+	to = open(
+	    init_harness_option.report, O_WRONLY | O_CREAT | O_TRUNC, 0600);
 	if (to < 0 || size < 0 || write(to, bytes, (size_t)size) != size)
 		die("report");
 	close(to);
@@ -418,16 +403,16 @@ on_record(void)
 	case INIT_LISTENER:
 		printf("{\"event\":\"listener\",\"index\":%u,\"ms\":%ld}\n",
 		    status.record.value, elapsed_ms());
-		if (option.echo)
+		if (init_harness_option.echo)
 			watch(fcntl(fd, F_DUPFD_CLOEXEC, 300));
 		else
 			(void)fcntl(fd, F_DUPFD_CLOEXEC, 300); /* kept */
 		break;
 	case INIT_REPORT:
 		save_report(fd);
-		if (option.import != NULL)
-			send_tree(INIT_IMPORT, option.import);
-		else if (!option.no_go)
+		if (init_harness_option.import != NULL)
+			send_tree(INIT_IMPORT, init_harness_option.import);
+		else if (!init_harness_option.no_go)
 			send_go();
 		break;
 	case INIT_IMPORTED:
@@ -436,7 +421,8 @@ on_record(void)
 		    status.record.type == INIT_IMPORTED ? "imported"
 							: "exported",
 		    status.record.value);
-		if (status.record.type == INIT_IMPORTED && !option.no_go)
+		if (status.record.type == INIT_IMPORTED &&
+		    !init_harness_option.no_go)
 			send_go();
 		else
 			send_bare(INIT_BYE);
@@ -446,8 +432,8 @@ on_record(void)
 		       "\"exec_errno\":%d,\"ms\":%ld}\n",
 		    status.exit_code, status.signal, status.exec_errno,
 		    elapsed_ms());
-		if (option.export != NULL)
-			send_tree(INIT_EXPORT, option.export);
+		if (init_harness_option.export != NULL)
+			send_tree(INIT_EXPORT, init_harness_option.export);
 		else
 			send_bare(INIT_BYE);
 		break;
@@ -516,9 +502,9 @@ run(void)
 		int wait = -1;
 
 		fflush(stdout);
-		if (option.kill_after >= 0 && elapsed_ms() > 60000)
+		if (init_harness_option.kill_after >= 0 && elapsed_ms() > 60000)
 			die("too long");
-		if (option.kill_after >= 0)
+		if (init_harness_option.kill_after >= 0)
 			wait = 20;
 		if (poll(polls, poll_count, wait) < 0 && errno != EINTR)
 			die("poll");
@@ -536,130 +522,24 @@ run(void)
 			if (polls[i].fd >= 0 && polls[i].revents != 0)
 				on_echo(&polls[i]);
 		}
-		if (open && option.kill_after >= 0 &&
-		    elapsed_ms() >= option.kill_after) {
+		if (open && init_harness_option.kill_after >= 0 &&
+		    elapsed_ms() >= init_harness_option.kill_after) {
 			printf(
 			    "{\"event\":\"kill\",\"ms\":%ld}\n", elapsed_ms());
 			send_bare(INIT_KILL);
-			option.kill_after = -1;
+			init_harness_option.kill_after = -1;
 		}
 	}
-}
-
-static void
-add(struct list *list, const char *word)
-{
-	if (list->count == LIST_MAX)
-		die("too many words");
-	list->words[list->count++] = word;
-}
-
-static const struct option names[] = {{"init", 1, NULL, 'i'},
-    {"image", 1, NULL, 'I'}, {"runtime", 1, NULL, 'r'},
-    {"seccomp", 1, NULL, 's'}, {"name", 1, NULL, 'n'}, {"uid", 1, NULL, 'u'},
-    {"memory", 1, NULL, 'm'}, {"pids", 1, NULL, 'p'}, {"cwd", 1, NULL, 'c'},
-    {"report", 1, NULL, 'R'}, {"import", 1, NULL, '<'},
-    {"export", 1, NULL, '>'}, {"listen", 1, NULL, 'l'},
-    {"writable", 1, NULL, 'w'}, {"env", 1, NULL, 'e'}, {"secret", 1, NULL, 'S'},
-    {"podman", 1, NULL, 'P'}, {"relay-llm", 1, NULL, 'L'},
-    {"relay-tools", 1, NULL, 'T'}, {"kill-after", 1, NULL, 'k'},
-    {"tree-bytes", 1, NULL, 'b'}, {"tree-files", 1, NULL, 'f'},
-    {"writable-exec", 0, &option.writable_exec, 1},
-    {"no-go", 0, &option.no_go, 1}, {"echo", 0, &option.echo, 1},
-    {"no-landlock", 0, &option.no_landlock, 1}, {NULL, 0, NULL, 0}};
-
-static bool
-read_option(int letter)
-{
-	switch (letter) {
-	case 'i':
-		option.init = optarg;
-		break;
-	case 'I':
-		option.image = optarg;
-		break;
-	case 'r':
-		option.runtime = optarg;
-		break;
-	case 's':
-		option.seccomp = optarg;
-		break;
-	case 'n':
-		option.name = optarg;
-		break;
-	case 'u':
-		option.uid = optarg;
-		break;
-	case 'm':
-		option.memory = optarg;
-		break;
-	case 'p':
-		option.pids = optarg;
-		break;
-	case 'c':
-		option.cwd = optarg;
-		break;
-	case 'R':
-		option.report = optarg;
-		break;
-	case '<':
-		option.import = optarg;
-		break;
-	case '>':
-		option.export = optarg;
-		break;
-	case 'l':
-		add(&option.listen, optarg);
-		break;
-	case 'w':
-		add(&option.writable, optarg);
-		break;
-	case 'e':
-		add(&option.env, optarg);
-		break;
-	case 'S':
-		add(&option.secret, optarg);
-		break;
-	case 'P':
-		add(&option.podman, optarg);
-		break;
-	case 'L':
-		option.relay_llm = atoi(optarg);
-		break;
-	case 'T':
-		option.relay_tools = atoi(optarg);
-		break;
-	case 'k':
-		option.kill_after = atoi(optarg);
-		break;
-	case 'b':
-		option.tree_bytes = strtoull(optarg, NULL, 10);
-		break;
-	case 'f':
-		option.tree_files = strtoull(optarg, NULL, 10);
-		break;
-	case 0:
-		break;
-	default:
-		return false;
-	}
-	return true;
 }
 
 int
 main(int argc, char **argv)
 {
-	int letter, status;
 	pid_t podman;
+	int status;
 
-	while ((letter = getopt_long(argc, argv, "+", names, NULL)) != -1) {
-		if (!read_option(letter))
-			return 2;
-	}
-	if (option.image == NULL || option.init == NULL ||
-	    option.seccomp == NULL)
+	if (!init_harness_option_read(argc, argv))
 		return 2;
-	option.argv = argv + optind;
 	signal(SIGPIPE, SIG_IGN);
 	clock_gettime(CLOCK_MONOTONIC, &started);
 	podman = start();

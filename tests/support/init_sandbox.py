@@ -156,7 +156,7 @@ class Run:
 
     def report(self):
         done = subprocess.run(
-            [REPORT, self.report_path], capture_output=True, check=True)
+            [REPORT, self.report_path, str(UID), self.name], capture_output=True, check=True)
         return json.loads(done.stdout)
 
     def namespace(self):

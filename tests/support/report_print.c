@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Prints an init_report file as JSON, for the scenarios; never installed.
+ * Prints an init_report file as JSON, for the scenarios, together with its
+ * differences from what init_sandbox.py launches. Never installed.
+ * Usage: report_print FILE UID NAME
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/init/init_report.h"
+#include "supervisor/engine/wall_table.h"
 
 static const char *const walls[] = {
 #define REPORT_PRINT_NAME(name, text) #name,
@@ -46,11 +49,48 @@ print_mounts(const struct init_report *report)
 	printf("],\n");
 }
 
+static void
+told(const char *text, void *context)
+{
+	bool *first = context;
+
+	printf("%s", *first ? "" : ",\n ");
+	*first = false;
+	print_text(text, strlen(text));
+}
+
+static void
+print_differences(
+    const struct init_report *report, const char *uid, const char *name)
+{
+	static const struct wall_table_mount mounts[] = {
+	    {"/tmp", "tmpfs", 14, 16U << 20},
+	    {"/sandbox-home", "tmpfs", 14, 4U << 20},
+	    {"/run/agentnode", "tmpfs", 14, 64U << 10}};
+	const struct wall_table_expected expected = {
+	    .uid = (uint32_t)strtoul(uid, NULL, 10),
+	    .gid = (uint32_t)strtoul(uid, NULL, 10),
+	    .landlock_required = true,
+	    .sockets = true,
+	    .hostname = "sandbox",
+	    .container_name = name,
+	    .mounts = mounts,
+	    .mount_count = sizeof(mounts) / sizeof(mounts[0]),
+	    .files_max = 4096,
+	    .processes_max = 4096};
+	bool first = true;
+
+	printf("\"differences\":[");
+	(void)wall_table_compare(
+	    report, sizeof(*report), &expected, told, &first);
+	printf("],\n");
+}
+
 int
 main(int argc, char **argv)
 {
 	static struct init_report report;
-	FILE *file = argc == 2 ? fopen(argv[1], "re") : NULL;
+	FILE *file = argc == 4 ? fopen(argv[1], "re") : NULL;
 
 	if (file == NULL || fread(&report, sizeof(report), 1, file) != 1)
 		return 1;
@@ -70,6 +110,7 @@ main(int argc, char **argv)
 				 report.status.inheritable |
 				 report.status.ambient));
 	print_mounts(&report);
+	print_differences(&report, argv[2], argv[3]);
 	printf("\"env\":[");
 	for (unsigned i = 0; i < report.env_count && i < INIT_REPORT_ENV_MAX;
 	     i++) {
