@@ -64,6 +64,15 @@ proxy_keep_bounds(struct proxy_sandbox *sandbox)
 }
 
 static void
+proxy_keep_ticking(struct proxy *proxy)
+{
+	struct timeval tick = event_loop_timeval(DEADLINE_WHEEL_TICK_MS);
+
+	if (!event_pending(proxy->tick, EV_TIMEOUT, NULL))
+		(void)event_add(proxy->tick, &tick);
+}
+
+static void
 proxy_start_session(struct proxy_listener *listener, int fd,
     const struct sockaddr_storage *from, socklen_t len)
 {
@@ -72,6 +81,7 @@ proxy_start_session(struct proxy_listener *listener, int fd,
 
 	(void)ip_addr_from_sockaddr(
 	    (const struct sockaddr *)from, len, &client, &port);
+	proxy_keep_ticking(listener->sandbox->proxy);
 	proxy_keep_bounds(listener->sandbox);
 	session_io_accept(&listener->sandbox->proxy->shared,
 	    &listener->sandbox->shared, fd, &client, port,
@@ -192,6 +202,9 @@ proxy_on_tick(evutil_socket_t fd, short what, void *context)
 	proxy->flushed_ms = now;
 	proxy_flush_decisions(proxy);
 	log_flush();
+	/* Nothing is open and nothing is owed: sleep until a client comes. */
+	if (proxy->shared.wheel.armed == 0 && proxy->decisions.used == 0)
+		(void)event_del(proxy->tick);
 }
 
 void
@@ -237,7 +250,6 @@ proxy_init(struct proxy *proxy, struct event_base *base)
 	    .ttl_max_s = 300,
 	    .negative_ttl_s = 5,
 	    .cache_max = 1024};
-	struct timeval tick = event_loop_timeval(DEADLINE_WHEEL_TICK_MS);
 	enum result result;
 
 	TAILQ_INIT(&proxy->sandboxes);
@@ -255,10 +267,8 @@ proxy_init(struct proxy *proxy, struct event_base *base)
 	proxy->shared.context = proxy;
 	proxy->tick = event_new(base, -1, EV_PERSIST, proxy_on_tick, proxy);
 	proxy->resume = event_new(base, -1, 0, proxy_on_resume, proxy);
-	if (proxy->tick == NULL || proxy->resume == NULL ||
-	    event_add(proxy->tick, &tick) != 0)
-		return RESULT_NO_MEMORY;
-	return RESULT_OK;
+	return proxy->tick != NULL && proxy->resume != NULL ? RESULT_OK
+							    : RESULT_NO_MEMORY;
 }
 
 void

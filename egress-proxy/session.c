@@ -105,12 +105,23 @@ session_no_memory(struct session *session)
 	session_close(session, SESSION_REASON_NO_MEMORY, true);
 }
 
+/* An error, not a refusal: a lookup or dial that failed or took too long. */
+static void
+session_fail(struct session *session, enum deny_code code, enum result fault)
+{
+	if (fault == RESULT_TIMEOUT)
+		session_refuse(session, DENY_TIMEOUT, 504);
+	else
+		session_refuse(session, code, 0);
+}
+
 static void
 session_dial(struct session *session)
 {
 	session_enter(session, SESSION_DIAL, "dial");
 	session_deadline(session, session->limits->dial_ms);
-	session->actions->dial(session);
+	if (session->actions->dial(session) != RESULT_OK)
+		session_fail(session, DENY_DIAL_FAILED, RESULT_SYSTEM);
 }
 
 static void
@@ -118,7 +129,8 @@ session_resolve(struct session *session)
 {
 	session_enter(session, SESSION_RESOLVE, "resolve");
 	session_deadline(session, session->limits->lookup_ms);
-	session->actions->resolve(session);
+	if (session->actions->resolve(session) != RESULT_OK)
+		session_fail(session, DENY_LOOKUP_FAILED, RESULT_SYSTEM);
 }
 
 /* Target known: policy, then a place, then the lookup. */
@@ -194,6 +206,31 @@ session_on_head(struct session *session, enum session_event event)
 	}
 }
 
+/* No byte for too long, open for too long, or neither yet: then look again
+ * when one of the two can be. */
+static void
+session_moving_deadline(struct session *session)
+{
+	const struct session_limits *limits = session->limits;
+	uint64_t now = session->actions->now_ms(session);
+	uint64_t idle = session->active_ms + limits->idle_ms;
+	uint64_t total = session->started_ms + limits->total_ms;
+	enum session_reason reason =
+	    now >= total ? SESSION_REASON_TOTAL : SESSION_REASON_IDLE;
+
+	if (now < idle && now < total) {
+		deadline_wheel_arm(session->wheel, &session->deadline,
+		    idle < total ? idle : total);
+		return;
+	}
+	if (session->state == SESSION_EXCHANGE && !session->answered) {
+		session_refuse_as(session, DENY_TIMEOUT, 504, reason);
+		return;
+	}
+	session->code = DENY_TIMEOUT;
+	session_close(session, reason, true);
+}
+
 /* From here on the session is small. */
 static void
 session_drop_work(struct session *session)
@@ -206,25 +243,21 @@ session_drop_work(struct session *session)
 	session->work = NULL;
 }
 
-/* The hello was accepted: pass on what was collected, then everything. */
+/* All was decided: pass on what was collected, then everything. */
 static void
-session_open_tunnel(struct session *session)
+session_open(struct session *session, enum session_state state)
 {
-	session->active_ms = session->actions->now_ms(session);
-	session_enter(session, SESSION_TUNNEL, "open");
-	session_deadline(session, session->limits->idle_ms);
-	if (session->actions->start_tunnel(session) != RESULT_OK)
-		session_no_memory(session);
-	session_drop_work(session);
-}
+	const struct session_actions *actions = session->actions;
+	enum result result = RESULT_OK;
 
-static void
-session_open_exchange(struct session *session)
-{
-	session->active_ms = session->actions->now_ms(session);
-	session_enter(session, SESSION_EXCHANGE, "open");
-	session_deadline(session, session->limits->idle_ms);
-	if (session->actions->start_exchange(session) != RESULT_OK)
+	session->active_ms = actions->now_ms(session);
+	session_enter(session, state, "open");
+	session_moving_deadline(session);
+	if (session->state == SESSION_TUNNEL)
+		result = actions->start_tunnel(session);
+	else if (session->state == SESSION_EXCHANGE)
+		result = actions->start_exchange(session);
+	if (result != RESULT_OK)
 		session_no_memory(session);
 	session_drop_work(session);
 }
@@ -241,7 +274,7 @@ session_take_hello(struct session *session, const struct client_hello *hello)
 	else if (session->kind == SESSION_KIND_DIRECT)
 		session_decide(session, NULL);
 	else
-		session_open_tunnel(session);
+		session_open(session, SESSION_TUNNEL);
 }
 
 static void
@@ -299,10 +332,7 @@ session_on_resolve(struct session *session, enum session_event event)
 	enum deny_code code;
 
 	if (event == SESSION_EVENT_LOOKUP_FAILED) {
-		if (work->fault == RESULT_TIMEOUT)
-			session_refuse(session, DENY_TIMEOUT, 504);
-		else
-			session_refuse(session, DENY_LOOKUP_FAILED, 0);
+		session_fail(session, DENY_LOOKUP_FAILED, work->fault);
 		return;
 	}
 	if (event != SESSION_EVENT_RESOLVED)
@@ -320,11 +350,11 @@ static void
 session_connected(struct session *session)
 {
 	if (session->kind == SESSION_KIND_DIRECT) {
-		session_open_tunnel(session);
+		session_open(session, SESSION_TUNNEL);
 		return;
 	}
 	if (session->kind == SESSION_KIND_HTTP) {
-		session_open_exchange(session);
+		session_open(session, SESSION_EXCHANGE);
 		return;
 	}
 	if (session_reply_established(session) != RESULT_OK) {
@@ -333,7 +363,7 @@ session_connected(struct session *session)
 	}
 	session->answered = 1;
 	if (session->raw) {
-		session_open_tunnel(session);
+		session_open(session, SESSION_TUNNEL);
 		return;
 	}
 	session_enter(session, SESSION_HELLO, "answered");
@@ -362,10 +392,7 @@ static void
 session_on_dial(struct session *session, enum session_event event)
 {
 	if (event == SESSION_EVENT_DIAL_FAILED) {
-		if (session->work->fault == RESULT_TIMEOUT)
-			session_refuse(session, DENY_TIMEOUT, 504);
-		else
-			session_refuse(session, DENY_DIAL_FAILED, 0);
+		session_fail(session, DENY_DIAL_FAILED, session->work->fault);
 		return;
 	}
 	if (event != SESSION_EVENT_DIALED)
@@ -421,30 +448,6 @@ session_on_moving(struct session *session, enum session_event event)
 	}
 }
 
-/* No byte for too long, open for too long, or neither yet. */
-static void
-session_moving_deadline(struct session *session)
-{
-	const struct session_limits *limits = session->limits;
-	uint64_t now = session->actions->now_ms(session);
-	uint64_t idle = session->active_ms + limits->idle_ms;
-	uint64_t total = session->started_ms + limits->total_ms;
-
-	if (now < idle && now < total) {
-		deadline_wheel_arm(session->wheel, &session->deadline,
-		    idle < total ? idle : total);
-		return;
-	}
-	session->code = DENY_TIMEOUT;
-	if (session->state == SESSION_EXCHANGE && !session->answered)
-		session_refuse_as(session, DENY_TIMEOUT, 504,
-		    now >= total ? SESSION_REASON_TOTAL : SESSION_REASON_IDLE);
-	else
-		session_close(session,
-		    now >= total ? SESSION_REASON_TOTAL : SESSION_REASON_IDLE,
-		    true);
-}
-
 static void
 session_on_deadline(struct session *session)
 {
@@ -455,9 +458,11 @@ session_on_deadline(struct session *session)
 		session_refuse(session, DENY_TIMEOUT, 0);
 		return;
 	case SESSION_RESOLVE:
+		session_fail(session, DENY_LOOKUP_FAILED, RESULT_TIMEOUT);
+		return;
 	case SESSION_DIAL:
 	case SESSION_PARENT:
-		session_refuse(session, DENY_TIMEOUT, 504);
+		session_fail(session, DENY_DIAL_FAILED, RESULT_TIMEOUT);
 		return;
 	case SESSION_TUNNEL:
 	case SESSION_EXCHANGE:

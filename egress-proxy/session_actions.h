@@ -18,10 +18,10 @@ struct session;
 struct session_actions {
 	uint64_t (*now_ms)(struct session *session);
 	/* Start; RESOLVED/LOOKUP_FAILED, DIALED/DIAL_FAILED follow, never
-	 * before these return. dial goes to work->answers, or to the
-	 * corporate proxy when there is one. */
-	void (*resolve)(struct session *session);
-	void (*dial)(struct session *session);
+	 * before these return, unless it could not be started. dial goes to
+	 * work->answers, or to the corporate proxy when there is one. */
+	enum result (*resolve)(struct session *session);
+	enum result (*dial)(struct session *session);
 	/* The sandbox has all its tunnels: end one that keeps its place
 	 * without saying hello. False when there is none. */
 	bool (*make_room)(struct session *session);

@@ -423,11 +423,14 @@ session_io_resume(struct session_io_queue *queue)
 static void
 session_io_on_again(evutil_socket_t fd, short what, void *context)
 {
+	static const struct timeval now = {0, 0};
 	struct session_io_shared *shared = context;
 
 	(void)fd;
 	(void)what;
 	session_io_resume(&shared->again);
+	if (!TAILQ_EMPTY(&shared->again))
+		(void)event_add(shared->again_event, &now);
 }
 
 static void

@@ -8,6 +8,8 @@
 #include "egress-proxy/session_net.h"
 
 #include <errno.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -88,14 +90,13 @@ session_net_on_answer(
 	session_io_drive(io, SESSION_EVENT_RESOLVED);
 }
 
-static void
+static enum result
 session_net_resolve(struct session *session)
 {
 	struct session_io *io = session_net_of(session);
 
-	if (dns_lookup(io->shared->dns, &session->work->name,
-		session_net_on_answer, io, &io->query) != RESULT_OK)
-		deadline_wheel_arm(session->wheel, &session->deadline, 1);
+	return dns_lookup(io->shared->dns, &session->work->name,
+	    session_net_on_answer, io, &io->query);
 }
 
 static void
@@ -116,20 +117,18 @@ session_net_on_dialed(enum result result, int fd, const struct ip_addr *address,
 	session_io_drive(io, SESSION_EVENT_DIALED);
 }
 
-static void
+static enum result
 session_net_dial_to(struct session_io *io, const struct ip_addr *addresses,
     size_t count, uint16_t port)
 {
+	const char *congestion = io->shared->config->congestion;
 	const struct dial_options options = {
 	    .timeout_ms = (unsigned)io->shared->limits.dial_ms,
 	    .attempt_delay_ms = 0,
-	    .congestion = io->shared->config->congestion[0] != '\0'
-			      ? io->shared->config->congestion
-			      : NULL};
+	    .congestion = congestion[0] != '\0' ? congestion : NULL};
 
-	if (dial_start(io->shared->base, addresses, count, port, &options,
-		session_net_on_dialed, io, &io->dial) != RESULT_OK)
-		deadline_wheel_arm(io->session.wheel, &io->session.deadline, 1);
+	return dial_start(io->shared->base, addresses, count, port, &options,
+	    session_net_on_dialed, io, &io->dial);
 }
 
 /* The corporate proxy's own name was looked up: the host's configuration
@@ -141,29 +140,28 @@ session_net_on_parent(
 	struct session_io *io = context;
 
 	io->query = NULL;
+	if (result == RESULT_OK)
+		result = session_net_dial_to(io, answer->addresses,
+		    answer->count, io->shared->config->upstream_port);
 	io->session.work->fault = result;
 	if (result != RESULT_OK)
 		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
-	else
-		session_net_dial_to(io, answer->addresses, answer->count,
-		    io->shared->config->upstream_port);
 }
 
-static void
+static enum result
 session_net_dial(struct session *session)
 {
 	struct session_io *io = session_net_of(session);
 	const struct proxy_config *config = io->shared->config;
 
 	if (config->upstream_port == 0)
-		session_net_dial_to(io, session->work->answers,
+		return session_net_dial_to(io, session->work->answers,
 		    session->work->answer_count, session->port);
-	else if (config->upstream_address.family != 0)
-		session_net_dial_to(
+	if (config->upstream_address.family != 0)
+		return session_net_dial_to(
 		    io, &config->upstream_address, 1, config->upstream_port);
-	else if (dns_lookup(io->shared->dns, &config->upstream_name,
-		     session_net_on_parent, io, &io->query) != RESULT_OK)
-		deadline_wheel_arm(session->wheel, &session->deadline, 1);
+	return dns_lookup(io->shared->dns, &config->upstream_name,
+	    session_net_on_parent, io, &io->query);
 }
 
 static void
@@ -230,6 +228,11 @@ session_net_send_upstream(
 static void
 session_net_decided(struct session_io *io)
 {
+	int on = 1;
+
+	/* Small writes of the client must not wait for an answer. */
+	(void)setsockopt(
+	    io->upstream_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	io->shared->on_decision(&io->session, io->shared->context);
 	if (!event_initialized(&io->upstream_event))
 		session_net_watch(io, &io->upstream_event, io->upstream_fd,

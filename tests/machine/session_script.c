@@ -39,16 +39,18 @@ session_script_now(struct session *session)
 	return session_script_of(session)->now_ms;
 }
 
-static void
+static enum result
 session_script_resolve(struct session *session)
 {
 	session_script_note(session, "resolve");
+	return session_script_of(session)->stuck ? RESULT_TOO_LONG : RESULT_OK;
 }
 
-static void
+static enum result
 session_script_dial(struct session *session)
 {
 	session_script_note(session, "dial");
+	return session_script_of(session)->stuck ? RESULT_TOO_LONG : RESULT_OK;
 }
 
 static bool

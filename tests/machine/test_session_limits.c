@@ -106,6 +106,43 @@ test_session_limits_total(void **unused)
 	session_script_free(test);
 }
 
+/* Neither a lookup nor a dial that cannot even be started hangs. */
+static void
+test_session_limits_stuck(void **unused)
+{
+	struct session_script *test = session_script_new(SESSION_SCRIPT_NAME);
+
+	(void)unused;
+	test->stuck = true;
+	session_step(&test->session, SESSION_EVENT_ACCEPTED);
+	session_script_text(test, session_script_connect);
+	session_script_expect(test, "lookup", SESSION_LINGER,
+	    SESSION_REASON_REFUSED, DENY_LOOKUP_FAILED);
+	session_script_free(test);
+	test = session_script_reach(SESSION_RESOLVE);
+	test->stuck = true;
+	session_script_resolved(test);
+	session_script_expect(test, "dial", SESSION_LINGER,
+	    SESSION_REASON_REFUSED, DENY_DIAL_FAILED);
+	session_script_free(test);
+}
+
+/* A total limit below the idle one holds, too. */
+static void
+test_session_limits_short_total(void **unused)
+{
+	struct session_script *test = session_script_reach(SESSION_HELLO);
+
+	(void)unused;
+	test->limits.total_ms = 5000;
+	session_script_say_hello(test, SESSION_SCRIPT_NAME, false);
+	assert_int_equal(test->session.state, SESSION_TUNNEL);
+	test_session_limits_pass(test, 5200);
+	session_script_expect(
+	    test, "total", SESSION_CLOSED, SESSION_REASON_TOTAL, DENY_TIMEOUT);
+	session_script_free(test);
+}
+
 static void
 test_session_limits_full(void **unused)
 {
@@ -373,6 +410,8 @@ main(void)
 	    cmocka_unit_test(test_session_limits_deadlines),
 	    cmocka_unit_test(test_session_limits_linger_ends),
 	    cmocka_unit_test(test_session_limits_total),
+	    cmocka_unit_test(test_session_limits_stuck),
+	    cmocka_unit_test(test_session_limits_short_total),
 	    cmocka_unit_test(test_session_limits_full),
 	    cmocka_unit_test(test_session_limits_full_makes_room),
 	    cmocka_unit_test(test_session_limits_every_sandbox_closed),

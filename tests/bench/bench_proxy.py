@@ -1,0 +1,350 @@
+#!/usr/bin/env python3
+"""The egress proxy against squid, tinyproxy, nginx stream and haproxy
+(spliced), all in one run on one core each, in a network namespace of its
+own whose congestion control is reno on every side (bbr paces loopback).
+
+usage: bench_proxy.py [--rounds N] [--seconds S] [--only NAME,...]
+
+Needs root, and the Debian packages squid, tinyproxy, nginx-light,
+libnginx-mod-stream and haproxy. What ours does more than they: policy,
+address judgement, SNI equality, one log line per connection, confinement.
+Medians of the rounds; ratios are ours to theirs."""
+import argparse
+import json
+import os
+import shutil
+import signal
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+SOURCE = os.path.dirname(os.path.dirname(HERE))
+BUILD = os.environ.get("AGENTNODE_BUILD_DIR",
+                       os.path.join(SOURCE, "build", "release"))
+sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+import internet  # noqa: E402
+
+UP, UP_PORT, PORT = "127.0.0.41", 18443, 13128
+NAME = "api.example.test"
+HELD = 5000
+
+
+def own_namespace():
+    """Run again where lo is ours alone and reno is the default."""
+    if os.environ.get("BENCH_PROXY_INSIDE"):
+        return
+    os.environ["BENCH_PROXY_INSIDE"] = "1"
+    script = ("ip link set lo up && "
+              "sysctl -qw net.ipv4.tcp_congestion_control=reno "
+              "net.ipv4.ip_local_port_range='10000 65000' && exec \"$@\"")
+    os.execvp("unshare", ["unshare", "--net", "sh", "-c", script, "sh",
+                          sys.executable, *sys.argv])
+
+
+def children(pid):
+    found = [pid]
+    for one in found:
+        with open(f"/proc/{one}/task/{one}/children",
+                  encoding="ascii") as file:
+            found += [int(p) for p in file.read().split()]
+    return found
+
+
+def cpu_seconds(pids):
+    ticks = 0
+    for pid in pids:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            fields = file.read().rsplit(")", 1)[1].split()
+        ticks += int(fields[11]) + int(fields[12])
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def memory_kb(pids):
+    total = 0
+    for pid in pids:
+        with open(f"/proc/{pid}/status", encoding="ascii") as file:
+            for line in file:
+                if line.startswith("VmRSS"):
+                    total += int(line.split()[1])
+    return total
+
+
+class Peer:
+    """A proxy under test: how it starts and how it is asked."""
+    direct = False  # hello without a CONNECT before it
+    connect = True
+
+    def __init__(self, folder, dns):
+        self.folder, self.dns = folder, dns
+        self.process = None
+
+    def file(self, name, text):
+        path = os.path.join(self.folder, name)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        return path
+
+    def spawn(self, *argv):
+        self.process = subprocess.Popen(
+            ["taskset", "-c", "0", *argv], stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL, start_new_session=True)
+
+    def pids(self):
+        return children(self.process.pid)
+
+    def authority(self):
+        return f"{UP}:{UP_PORT}"
+
+    def address(self):
+        return f"127.0.0.1:{PORT}"
+
+    def stop(self):
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+        time.sleep(0.1)
+
+
+class Ours(Peer):
+    name = "agentnode"
+
+    def start(self):
+        self.spawn(os.path.join(BUILD, "tests", "drive_proxy"),
+                   self.address(), "--allow", f"{NAME}:{UP_PORT}",
+                   "--extra-range", f"{NAME}={UP}/32", "--resolver",
+                   self.dns.address, "--limit", "max_tunnels=20000",
+                   "--direct", f"{NAME}:{UP_PORT}=127.0.0.1:{PORT + 1}",
+                   "--log", os.path.join(self.folder, "ours.log"))
+        self.process.stdout.readline()
+
+    def pids(self):
+        return children(self.process.pid)[1:]
+
+    def authority(self):
+        return f"{NAME}:{UP_PORT}"
+
+
+class OursDirect(Ours):
+    name, direct, connect = "agentnode direct", True, False
+
+    def authority(self):
+        return f"direct:{NAME}"
+
+    def address(self):
+        return f"127.0.0.1:{PORT + 1}"
+
+    def start(self):
+        own, self.address = self.address, Peer.address.__get__(self)
+        super().start()
+        self.address = own
+
+
+class Squid(Peer):
+    name = "squid"
+
+    def start(self):
+        config = self.file("squid.conf", f"""
+http_port 127.0.0.1:{PORT}
+acl all_ports port 1-65535
+http_access allow all_ports
+cache deny all
+access_log none
+cache_log /dev/null
+cache_store_log none
+pid_filename none
+max_filedescriptors 16384
+workers 1
+shutdown_lifetime 0 seconds
+coredump_dir {self.folder}
+pinger_enable off
+""")
+        self.spawn("squid", "-N", "-f", config)
+
+
+class Tinyproxy(Peer):
+    name = "tinyproxy"
+
+    def start(self):
+        config = self.file("tinyproxy.conf", f"""
+Port {PORT}
+Listen 127.0.0.1
+Timeout 600
+MaxClients 6000
+Allow 127.0.0.1
+LogLevel Critical
+LogFile "{self.folder}/tinyproxy.log"
+""")
+        self.spawn("tinyproxy", "-d", "-c", config)
+
+
+class Nginx(Peer):
+    name, direct, connect = "nginx stream", True, False
+
+    def authority(self):
+        return f"direct:{NAME}"
+
+    def start(self):
+        config = self.file("nginx.conf", f"""
+load_module modules/ngx_stream_module.so;
+daemon off; master_process off; worker_processes 1;
+pid {self.folder}/nginx.pid;
+error_log /dev/null;
+events {{ worker_connections 16000; }}
+stream {{
+  server {{ listen 127.0.0.1:{PORT} backlog=4096; ssl_preread on;
+            proxy_pass {UP}:{UP_PORT}; tcp_nodelay on; }}
+}}
+""")
+        self.spawn("nginx", "-c", config, "-p", "/usr/share/nginx/")
+
+
+class Haproxy(Peer):
+    name, direct, connect = "haproxy spliced", True, False
+
+    def authority(self):
+        return f"direct:{NAME}"
+
+    def start(self):
+        config = self.file("haproxy.cfg", f"""
+global
+  nbthread 1
+  maxconn 6000
+defaults
+  mode tcp
+  timeout connect 5s
+  timeout client 600s
+  timeout server 600s
+  option splice-request
+  option splice-response
+listen l
+  bind 127.0.0.1:{PORT} backlog 4096
+  server s {UP}:{UP_PORT}
+""")
+        self.spawn("haproxy", "-db", "-f", config)
+
+
+PEERS = [Ours, OursDirect, Squid, Tinyproxy, Nginx, Haproxy]
+# measure: (load mode or None for the kind's own, slots, upstream mode)
+MEASURES = {"rate": (None, 32, "byte"), "one": ("down", 1, "source"),
+            "many": ("down", 32, "source"), "up": ("up", 1, "sink"),
+            "held": ("hold", HELD, "hold")}
+
+
+def wait_listening(address, name):
+    import socket
+    host, port = address.split(":")
+    for _ in range(200):
+        try:
+            socket.create_connection((host, int(port)), 1).close()
+            return
+        except OSError:
+            time.sleep(0.05)
+    raise RuntimeError(f"{name} does not listen on {address}")
+
+
+def measure(kind, folder, dns, name, seconds):
+    mode, slots, upstream_mode = MEASURES[name]
+    mode = mode or ("direct" if kind.direct else "connect")
+    tools = os.path.join(BUILD, "tests")
+    upstream = subprocess.Popen(
+        ["taskset", "-c", "1", os.path.join(tools, "load_upstream"),
+         f"{UP}:{UP_PORT}", upstream_mode], stdout=subprocess.PIPE)
+    upstream.stdout.readline()
+    peer = kind(folder, dns)
+    peer.start()
+    try:
+        wait_listening(peer.address(), kind.name)
+        time.sleep(0.2)
+        pids = peer.pids()
+        cpu, memory = cpu_seconds(pids), memory_kb(pids)
+        load = subprocess.Popen(
+            ["taskset", "-c", "1", os.path.join(tools, "load_proxy"),
+             peer.address(), peer.authority(), mode, str(slots),
+             str(10 if name == "held" else seconds)],
+            stdout=subprocess.PIPE)
+        result = {}
+        if name == "held":
+            if load.stdout.readline().startswith(b"held"):
+                result["kb_per_tunnel"] = (
+                    memory_kb(peer.pids()) - memory) / slots
+        said = load.stdout.read().splitlines()
+        load.wait()
+        if not said or load.returncode != 0:
+            raise RuntimeError(f"{kind.name} {name}: the load ended with "
+                               f"{load.returncode}: {said}")
+        result.update(json.loads(said[-1]))
+        result["cpu_s"] = cpu_seconds(pids) - cpu
+        return result
+    finally:
+        peer.stop()
+        upstream.kill()
+        upstream.wait()
+
+
+def figures(name, result):
+    """What is compared, out of one result."""
+    if name == "rate":
+        done = max(result["done"], 1)
+        return {"connections_per_s": result["per_second"],
+                "cpu_us_each": result["cpu_s"] / done * 1e6,
+                "failed": result["failed"]}
+    if name == "held":
+        return {"kb_per_tunnel": result.get("kb_per_tunnel", float("nan"))}
+    gigabytes = max(result["bytes"] / 1e9, 1e-9)
+    out = {"gb_per_s": result["gb_per_second"],
+           "cpu_ms_per_gb": result["cpu_s"] / gigabytes * 1e3}
+    if name == "many":
+        out["fairness"] = result["fairness"]
+    return out
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--seconds", type=float, default=3)
+    parser.add_argument("--only", default="")
+    parser.add_argument("--measures", default=",".join(MEASURES))
+    options = parser.parse_args()
+    missing = [p for p in ("squid", "tinyproxy", "nginx", "haproxy")
+               if shutil.which(p) is None]
+    if missing:
+        sys.exit("missing: " + ", ".join(missing))
+    own_namespace()
+    folder = tempfile.mkdtemp(prefix="bench-proxy-")
+    os.chmod(folder, 0o777)
+    dns = internet.DNSServer({NAME: [UP]}, ttl=300)
+    table = {}
+    for name in options.measures.split(","):
+        for _ in range(options.rounds):
+            for kind in PEERS:
+                if options.only and kind.name not in options.only:
+                    continue
+                if kind is OursDirect and name not in ("rate",):
+                    continue
+                if kind is Tinyproxy and name == "held":
+                    continue  # a process or thread each
+                result = measure(kind, folder, dns, name, options.seconds)
+                for key, value in figures(name, result).items():
+                    table.setdefault((name, key), {}).setdefault(
+                        kind.name, []).append(value)
+    shutil.rmtree(folder)
+    report(table)
+
+
+def report(table):
+    out = {}
+    for (name, key), row in table.items():
+        medians = {k: statistics.median(v) for k, v in row.items()}
+        print(f"\n{name}: {key}")
+        own = medians.get(Ours.name)
+        for peer, value in medians.items():
+            ratio = f"  ours/theirs {own / value:.2f}" \
+                if own is not None and value and peer != Ours.name else ""
+            print(f"  {peer:18} {value:12.3f}{ratio}")
+        out[f"{name}.{key}"] = medians
+    print("\n" + json.dumps(out))
+
+
+main()
