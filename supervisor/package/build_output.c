@@ -73,8 +73,8 @@ build_output_show(struct build_output *output, const char *line)
 	char shown[BUILD_OUTPUT_LINE_MAX + 32];
 
 	output->shown_ms = event_loop_now_ms();
-	output->waiting[0] = '\0';
 	(void)snprintf(shown, sizeof(shown), "%s: %s", output->label, line);
+	output->waiting[0] = '\0'; /* line may be it */
 	output->progress(shown);
 }
 

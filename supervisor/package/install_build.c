@@ -119,9 +119,12 @@ install_build_fault(
 	struct install_fault *fault = &build->install->fault;
 	const char *why = build_output_error(build->output);
 
-	if (outcome->code[0] != '\0')
-		(void)install_fault_set(fault,
-		    outcome->started ? RESULT_REFUSED : RESULT_UNSUPPORTED,
+	if (strcmp(outcome->code, "timeout") == 0)
+		(void)install_fault_set(fault, RESULT_TIMEOUT, "build_timeout",
+		    "the build took longer than build.timeout_s%s%s",
+		    why[0] == '\0' ? "" : ": ", why);
+	else if (outcome->code[0] != '\0')
+		(void)install_fault_set(fault, RESULT_UNSUPPORTED,
 		    outcome->code, "%s", outcome->detail);
 	else if (outcome->oom_kills > 0)
 		(void)install_fault_set(fault, RESULT_REFUSED, "build_memory",

@@ -21,9 +21,8 @@ install_pypi_plan(struct install *install, struct install_build_plan *plan_r)
 	enum result result = install_registry_egress("build.pypi_index", url,
 	    &plan_r->egress, host, sizeof(host), &is_plain, &install->fault);
 	const char *words[] = {"/usr/bin/python3", "-m", "pip", "install",
-	    "--isolated", "--no-input", "--no-cache-dir",
-	    "--disable-pip-version-check", "--progress-bar=off", "--retries=1",
-	    "--timeout=60",
+	    "--no-input", "--no-cache-dir", "--disable-pip-version-check",
+	    "--progress-bar=off", "--retries=1", "--timeout=60",
 	    request->allow_scripts ? "--prefer-binary" : "--only-binary=:all:",
 	    "--target=" INSTALL_BUILD_FOLDER,
 	    "--report=" INSTALL_BUILD_FOLDER "/" DESCRIBE_PIP_REPORT,
