@@ -142,6 +142,9 @@ state_dir_home_path(char *path_r, size_t size, struct json_fault *fault)
 		json_field_fault(fault, "%s: the path is too long", from);
 		return RESULT_TOO_LONG;
 	}
+	/* A slash at the end would follow a link in spite of O_NOFOLLOW. */
+	while (len > 1 && path_r[len - 1] == '/')
+		path_r[--len] = '\0';
 	return RESULT_OK;
 }
 
