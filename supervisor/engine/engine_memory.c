@@ -71,6 +71,17 @@ engine_memory_text(const json_t *object, const char *key, char *text_r,
 		(void)snprintf(text_r, size, "%s", text);
 }
 
+/* The number a key begins with. Images outlive a boot and an engine, but
+ * not the rules they were checked by. */
+static bool
+engine_memory_same_rules(const char *key)
+{
+	char rules[16];
+	int len = snprintf(rules, sizeof(rules), "%d;", ENGINE_MEMORY_RULES);
+
+	return len > 0 && strncmp(key, rules, (size_t)len) == 0;
+}
+
 static void
 engine_memory_take(struct engine_memory *memory, const json_t *object,
     struct json_fault *fault)
@@ -80,7 +91,7 @@ engine_memory_take(struct engine_memory *memory, const json_t *object,
 
 	engine_memory_text(object, "key", key, sizeof(key), fault);
 	json_field_object(object, ENGINE_MEMORY_FILE, "images", &images, fault);
-	if (fault->text[0] != '\0')
+	if (fault->text[0] != '\0' || !engine_memory_same_rules(key))
 		return;
 	json_decref(memory->images);
 	memory->images = json_deep_copy(images);

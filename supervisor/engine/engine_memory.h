@@ -18,7 +18,7 @@
 #define ENGINE_MEMORY_KEY_MAX 1024U
 #define ENGINE_MEMORY_IMAGES_MAX 256U
 /* Raised when a check becomes stricter: everything is looked at again. */
-#define ENGINE_MEMORY_RULES 1
+#define ENGINE_MEMORY_RULES 2
 
 struct engine_memory {
 	bool known; /* the fields below hold for this boot and engine */

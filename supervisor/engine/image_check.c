@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One `image inspect` and a judgement. Called when an image is pinned and
- * on the cold path of a start; must never pass what it does not know.
+ * One `image inspect`, a judgement, and a look at the layout. Called when an
+ * image is pinned and on the cold path of a start; must never pass what it does
+ * not know.
  */
 #include "supervisor/engine/image_check.h"
 
@@ -13,6 +14,7 @@
 #include "common/json_field.h"
 #include "common/log.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/image_layout.h"
 #include "supervisor/engine/run_argv.h"
 
 #define IMAGE_CHECK_PREFIX "org.opencontainers.image."
@@ -176,6 +178,9 @@ image_check(const struct engine_files *files, const char *podman,
 		(void)snprintf(detail_r, detail_size,
 		    "the engine's answer about image %s: %s", image,
 		    fault.text);
+	if (result == RESULT_OK)
+		result = image_layout_check(files, podman,
+		    json_array_get(list, 0), image, detail_r, detail_size);
 	json_decref(list);
 	free(output);
 	return result;

@@ -2,9 +2,10 @@
 /*
  * The image is hostile input: what it may say about itself. Annotations
  * outside org.opencontainers.image.* (a runtime takes settings from them),
- * volumes, health checks and build triggers are refused. Used when an image
- * is pinned and before its first start; a digest pins content, so a checked
- * digest stays checked.
+ * volumes, health checks and build triggers are refused, and so are links
+ * where the runtime writes (image_layout.h). Used when an image is pinned and
+ * before its first start; a digest pins content, so a checked digest stays
+ * checked.
  */
 #ifndef SUPERVISOR_ENGINE_IMAGE_CHECK_H
 #define SUPERVISOR_ENGINE_IMAGE_CHECK_H
