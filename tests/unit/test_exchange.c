@@ -204,8 +204,8 @@ test_exchange_bad_responses(void **state)
 	    "HTTP/1.1 101 Switching Protocols\r\n\r\n",
 	    "HTTP/1.1 200 OK\nX: y\n\n",
 	    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n",
-	    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
-	    "Content-Length: 2\r\n\r\n"};
+	    ("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n"
+	     "Content-Length: 2\r\n\r\n")};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
