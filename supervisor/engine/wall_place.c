@@ -11,6 +11,7 @@
 #define WALL_PLACE_RO INIT_REPORT_RDONLY
 #define WALL_PLACE_SUID INIT_REPORT_NOSUID
 #define WALL_PLACE_DEV (INIT_REPORT_NOSUID | INIT_REPORT_NODEV)
+#define WALL_PLACE_SIZED UINT64_MAX /* any size, but one */
 #define WALL_PLACE_ALL (WALL_PLACE_DEV | INIT_REPORT_NOEXEC)
 
 /* Mounts of the engines. A point that ends in '/' stands for everything
@@ -27,7 +28,7 @@ static const struct wall_table_mount wall_place_engine[] = {
     {"/dev", "tmpfs", WALL_PLACE_SUID, 0},
     {"/dev/pts", "devpts", INIT_REPORT_NOSUID | INIT_REPORT_NOEXEC, 0},
     {"/dev/mqueue", "mqueue", WALL_PLACE_ALL, 0},
-    {"/dev/shm", "tmpfs", WALL_PLACE_ALL, 0},
+    {"/dev/shm", "tmpfs", WALL_PLACE_ALL, WALL_PLACE_SIZED},
     /* Rootless engines bind the six harmless devices one by one. */
     {"/dev/null", "devtmpfs", 0, 0},
     {"/dev/zero", "devtmpfs", 0, 0},
@@ -70,8 +71,11 @@ wall_place_matches(
 		return false;
 	if (want->type != NULL && strcmp(want->type, mount->type) != 0)
 		return false;
-	return (mount->flags & want->flags) == want->flags &&
-	       (want->size == 0 || want->size == mount->size);
+	if ((mount->flags & want->flags) != want->flags)
+		return false;
+	if (want->size == WALL_PLACE_SIZED)
+		return mount->size != 0;
+	return want->size == 0 || want->size == mount->size;
 }
 
 static bool

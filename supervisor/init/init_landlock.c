@@ -19,7 +19,14 @@
 
 #define INIT_LANDLOCK_RULE_PATH 1
 #define INIT_LANDLOCK_VERSION_FLAG 1U
+/* POSIX shared memory and semaphores; the engine mounts it with a size. */
+#define INIT_LANDLOCK_SHM "/dev/shm"
 #define INIT_LANDLOCK_READ (INIT_LANDLOCK_READ_FILE | INIT_LANDLOCK_READ_DIR)
+/* What a workload may do where it writes: no devices, no execution. */
+#define INIT_LANDLOCK_WRITE                                        \
+	(INIT_LANDLOCK_FS_ALL &                                    \
+	    ~(INIT_LANDLOCK_MAKE_CHAR | INIT_LANDLOCK_MAKE_BLOCK | \
+		INIT_LANDLOCK_EXECUTE))
 /* What may be granted on something that is no directory. */
 #define INIT_LANDLOCK_FILE_RIGHTS                           \
 	(INIT_LANDLOCK_EXECUTE | INIT_LANDLOCK_WRITE_FILE | \
@@ -168,12 +175,20 @@ init_landlock_programs(
 	return error;
 }
 
+/* Not every engine mounts it. */
+static int
+init_landlock_shared(const struct init_landlock_domain *domain)
+{
+	int error = init_landlock_allow(
+	    domain, AT_FDCWD, INIT_LANDLOCK_SHM, INIT_LANDLOCK_WRITE);
+
+	return error == ENOENT ? 0 : error;
+}
+
 int
 init_landlock_workload(const struct init_setup *setup)
 {
-	uint64_t writing = INIT_LANDLOCK_FS_ALL & ~(INIT_LANDLOCK_MAKE_CHAR |
-						      INIT_LANDLOCK_MAKE_BLOCK |
-						      INIT_LANDLOCK_EXECUTE);
+	uint64_t writing = INIT_LANDLOCK_WRITE;
 	struct init_landlock_domain domain;
 	int error = init_landlock_open((int)setup->landlock_required, &domain);
 
@@ -185,6 +200,8 @@ init_landlock_workload(const struct init_setup *setup)
 	if (error == 0)
 		error = init_landlock_allow(&domain, AT_FDCWD, "/dev",
 		    INIT_LANDLOCK_WRITE_FILE | INIT_LANDLOCK_IOCTL_DEV);
+	if (error == 0)
+		error = init_landlock_shared(&domain);
 	if (error == 0)
 		error = init_landlock_programs(&domain, setup);
 	for (uint32_t i = 0; error == 0 && i < setup->writable_count; i++)

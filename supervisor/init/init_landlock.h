@@ -27,8 +27,8 @@ int init_landlock_abi(void);
 /* Each puts the calling process into a domain, for good; 0 or errno. With
  * no Landlock in the kernel: 0 unless required.
  *
- * Workload: reads everywhere, writes in the writable directories and in
- * devices, executes everywhere but in those (unless writable_exec). */
+ * Workload: reads everywhere, writes in the writable directories, devices
+ * and /dev/shm, executes everywhere but there (unless writable_exec). */
 int init_landlock_workload(const struct init_setup *setup);
 /* Tree children: one directory, read or write. */
 int init_landlock_tree(const char *path, int writable, int required);

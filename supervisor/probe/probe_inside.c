@@ -19,8 +19,8 @@
 #define PROBE_INSIDE_FILE "agentnode-probe"
 
 static const char *const probe_inside_closed[] = {"/", "/etc/", "/usr/",
-    "/usr/bin/", "/var/", "/pack/", "/run/agentnode/", "/dev/", "/dev/shm/",
-    "/proc/", "/sys/", "/home/", NULL};
+    "/usr/bin/", "/var/", "/pack/", "/run/agentnode/", "/dev/", "/proc/",
+    "/sys/", "/home/", NULL};
 static const char *const probe_inside_settings[] = {
     "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/modprobe",
     "/proc/sysrq-trigger", "/proc/sys/vm/overcommit_memory",

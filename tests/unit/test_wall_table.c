@@ -49,11 +49,17 @@ told(const char *text, void *context)
 	snprintf(told_text + used, sizeof(told_text) - used, "%s\n", text);
 }
 
+/* What was told is printed, for whoever reads a failure. */
 static unsigned
 compare(const struct wall_table_expected *want)
 {
+	unsigned differences;
+
 	told_text[0] = '\0';
-	return wall_table_compare(&report, sizeof(report), want, told, NULL);
+	differences =
+	    wall_table_compare(&report, sizeof(report), want, told, NULL);
+	print_message("%s", told_text);
+	return differences;
 }
 
 static void
@@ -278,6 +284,11 @@ test_mounts(void **state)
 	report.mounts[4].flags |= INIT_REPORT_NOEXEC;
 	add_mount("/pack", "tmpfs", 15, 0); /* over the sealed one */
 	assert_int_equal(compare(&expected), 1);
+	report.mount_count--;
+	add_mount("/dev/shm", "tmpfs", 14, 0); /* without a size */
+	assert_int_equal(compare(&expected), 1);
+	report.mounts[report.mount_count - 1].size = 4096;
+	assert_int_equal(compare(&expected), 0);
 	report.mount_count = INIT_REPORT_MOUNTS_MAX + 1;
 	assert_int_equal(compare(&expected), 1);
 	report.mount_count = 4; /* /tmp and /pack are missing */
