@@ -14,9 +14,13 @@
 #include "supervisor/engine/run_lock.h"
 
 #define ENGINE_GC_TIMEOUT_MS 20000U
+#define ENGINE_GC_TRIES 3U
 
 struct engine_gc {
+	struct event_base *base;
 	const struct engine_host *host;
+	struct event *again;
+	unsigned tries;
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
 	size_t count;
 	struct engine_call *call;
@@ -28,7 +32,14 @@ static void
 engine_gc_on_call(const struct engine_call_end *end, void *context)
 {
 	struct engine_gc *gc = context;
+	struct timeval now = {0, 0};
 
+	/* A container whose monitor died is found dead by the first call,
+	 * which then complains about its state; the second removes it. */
+	if (end->exit_code != 0 && ++gc->tries < ENGINE_GC_TRIES) {
+		(void)event_add(gc->again, &now);
+		return;
+	}
 	/* 0: each is removed or was unknown. Else the files stay, and the
 	 * next start tries again. */
 	for (size_t i = 0; i < gc->count && end->exit_code == 0; i++)
@@ -40,7 +51,7 @@ engine_gc_on_call(const struct engine_call_end *end, void *context)
 }
 
 static enum result
-engine_gc_call(struct engine_gc *gc, struct event_base *base)
+engine_gc_call(struct engine_gc *gc)
 {
 	const char *argv[RUN_LOCK_STALE_MAX + 8] = {gc->host->memory.podman,
 	    "rm", "--force", "--ignore", "--time=0", "--"};
@@ -60,7 +71,20 @@ engine_gc_call(struct engine_gc *gc, struct event_base *base)
 	}
 	if (words == 6)
 		return RESULT_NOT_FOUND; /* nothing was started in them */
-	return engine_call_start(base, &spec, engine_gc_on_call, gc, &gc->call);
+	engine_call_free(&gc->call);
+	return engine_call_start(
+	    gc->base, &spec, engine_gc_on_call, gc, &gc->call);
+}
+
+static void
+engine_gc_on_again(evutil_socket_t fd, short what, void *context)
+{
+	struct engine_gc *gc = context;
+
+	(void)fd;
+	(void)what;
+	if (engine_gc_call(gc) != RESULT_OK)
+		gc->done(gc->context);
 }
 
 enum result
@@ -73,12 +97,16 @@ engine_gc_start(struct event_base *base, const struct engine_host *host,
 	*gc_r = NULL;
 	if (gc == NULL)
 		return RESULT_NO_MEMORY;
+	gc->base = base;
 	gc->host = host;
 	gc->done = done;
 	gc->context = context;
 	gc->count = run_lock_stale(&host->files, gc->stale, RUN_LOCK_STALE_MAX);
-	if (gc->count > 0)
-		result = engine_gc_call(gc, base);
+	gc->again = event_new(base, -1, 0, engine_gc_on_again, gc);
+	if (gc->again == NULL)
+		result = RESULT_NO_MEMORY;
+	else if (gc->count > 0)
+		result = engine_gc_call(gc);
 	if (result != RESULT_OK) {
 		engine_gc_free(&gc);
 		return result;
@@ -96,5 +124,7 @@ engine_gc_free(struct engine_gc **gc)
 		return;
 	*gc = NULL;
 	engine_call_free(&gone->call);
+	if (gone->again != NULL)
+		event_free(gone->again);
 	free(gone);
 }

@@ -116,11 +116,15 @@ engine_gc_run_remove(const struct engine_host *host, const char *kind,
 	const char *argv[] = {
 	    host->memory.podman, kind, "rm", "--force", "--", name, NULL};
 	char detail[ENGINE_CALL_ERROR_MAX] = "", asked[512] = "";
-	bool gone;
+	bool gone = false;
 
-	(void)engine_gc_run_call(
-	    host, argv, NULL, NULL, NULL, detail, sizeof(detail));
-	gone = engine_gc_run_is_gone(host, kind, name, asked, sizeof(asked));
+	/* The first call may only find out that it is dead. */
+	for (unsigned tries = 0; tries < 3 && !gone; tries++) {
+		(void)engine_gc_run_call(
+		    host, argv, NULL, NULL, NULL, detail, sizeof(detail));
+		gone = engine_gc_run_is_gone(
+		    host, kind, name, asked, sizeof(asked));
+	}
 	if (gone)
 		(void)json_array_append_new(json_object_get(report, "removed"),
 		    json_pack("{s:s, s:s}", "kind", kind, "name", name));

@@ -128,7 +128,7 @@ run_lock_take_stale(const struct engine_files *files, const char *id,
 		return false;
 	if (fd_read_all(fd, RUN_LOCK_NAME_MAX - 1, &text, &len) != RESULT_OK)
 		return false;
-	(void)snprintf(stale_r->id, sizeof(stale_r->id), "%s", id);
+	memcpy(stale_r->id, id, sizeof(stale_r->id)); /* run_lock_is_id */
 	(void)snprintf(stale_r->name, sizeof(stale_r->name), "%s", text);
 	free(text);
 	return true;

@@ -3,8 +3,11 @@ control group, what the engine knows of it."""
 import glob
 import json
 import os
+import pwd
 import re
+import select
 import subprocess
+import tempfile
 import time
 
 import harness
@@ -85,23 +88,111 @@ def monitor(name):
     return None, None
 
 
+class Init:
+    """The container's PID 1. Its end is the end of everything in its pid
+    namespace: the kernel lets it become a zombie only after that."""
+
+    def __init__(self, monitor_pid):
+        self.pid = next(iter(children(monitor_pid).values()))
+        self.fd = os.pidfd_open(self.pid)
+        self.space = os.stat(f"/proc/{self.pid}/ns/pid").st_ino
+
+    def is_dead(self, seconds):
+        poll = select.poll()
+        poll.register(self.fd, select.POLLIN)
+        return bool(poll.poll(seconds * 1000))
+
+    def count(self):
+        """How many processes are in its namespace."""
+        found = 0
+        for pid in filter(str.isdigit, os.listdir("/proc")):
+            try:
+                found += os.stat(f"/proc/{pid}/ns/pid").st_ino == self.space
+            except OSError:
+                pass
+        return found
+
+
+class User:
+    """An ordinary user with subordinate ids, an engine storage of its own
+    and the image, made for one test and removed at its end; the caller
+    itself when it is not root."""
+
+    def __init__(self, name="agentnode-test"):
+        self.made = os.geteuid() == 0
+        self.options, self.env = {}, {}
+        if not self.made:
+            self.home, self.image = os.environ["HOME"], image()
+            return
+        harness.need("useradd", "userdel", "newuidmap")
+        subprocess.run(["userdel", "--force", name], stderr=subprocess.DEVNULL)
+        self.name, self.home = name, harness.folder("agentnode-home-")
+        subprocess.run(["useradd", "--home-dir", self.home, "--no-create-home",
+                        "--shell", "/bin/sh", name], check=True)
+        self.uid, self.gid = pwd.getpwnam(name)[2:4]
+        self.runtime = harness.folder("agentnode-run-")
+        conf = os.path.join(self.home, ".config", "containers")
+        os.makedirs(conf)
+        with open(f"{conf}/storage.conf", "w", encoding="utf-8") as file:
+            file.write('[storage]\ndriver = "overlay"\n')
+        subprocess.run(["chown", "-R", f"{self.uid}:{self.gid}", self.home,
+                        self.runtime], check=True)
+        self.options = {"user": self.uid, "group": self.gid,
+                        "extra_groups": [], "cwd": "/"}
+        self.env = {"HOME": self.home, "XDG_RUNTIME_DIR": self.runtime,
+                    "PATH": os.environ["PATH"]}
+        self._load()
+
+    def podman(self, *words, **more):
+        return podman(*words, env=self.env or None, **self.options, **more)
+
+    def _load(self):
+        with tempfile.TemporaryDirectory() as folder:
+            archive = os.path.join(folder, "image.oci")
+            name = podman("image", "inspect", "--format={{.Id}}", image())
+            podman("save", "--quiet", "--format=oci-archive", "-o", archive,
+                   name.stdout.strip())
+            os.chmod(folder, 0o755)
+            os.chmod(archive, 0o644)
+            loaded = self.podman("load", "--quiet", "--input", archive)
+        listed = json.loads(self.podman("images", "--format=json").stdout
+                            or "[]")
+        if not listed:
+            raise RuntimeError("the image cannot be loaded: " + loaded.stderr)
+        self.image = "localhost/test@" + listed[0]["Digest"]
+
+    def end(self):
+        if not self.made:
+            return
+        self.podman("system", "reset", "--force")
+        subprocess.run(["userdel", "--force", self.name],
+                       stderr=subprocess.DEVNULL)
+
+
 class Case:
     """One run_sandbox process. .name is the container's."""
 
     def __init__(self, *command, options=(), home=None, image_name=None,
-                 **streams):
+                 user=None, **streams):
+        self.user = user
         self.home = home or harness.folder()
         self.outcome_path = os.path.join(harness.folder(), "outcome.json")
         self.log_path = os.path.join(harness.folder(), "log.jsonl")
         env = harness.environment(self.home, RUN_SANDBOX_LOG="1")
         os.makedirs(env["AGENTNODE_HOME"], mode=0o700, exist_ok=True)
+        if user is not None and user.made:
+            env.update(user.env)
+            for path in (self.home, env["AGENTNODE_HOME"],
+                         os.path.dirname(self.outcome_path)):
+                os.chown(path, user.uid, user.gid)
         argv = [RUN_SANDBOX, "--image", image_name or image(),
                 "--outcome", self.outcome_path, *options, "--", *command]
         self.started = time.monotonic()
         with open(self.log_path, "wb") as log:
             self.process = subprocess.Popen(
                 argv, env=env, stdin=streams.get("stdin", subprocess.PIPE),
-                stdout=subprocess.PIPE, stderr=log)
+                stdout=subprocess.PIPE, stderr=log,
+                **(user.options if user else {}))
 
     @property
     def pid(self):
@@ -135,7 +226,8 @@ class Case:
         return output.decode("utf-8", "replace"), self.outcome()
 
     def known(self):
-        return podman("container", "exists", self.name).returncode == 0
+        call = self.user.podman if self.user else podman
+        return call("container", "exists", self.name).returncode == 0
 
 
 def run(*command, **options):
