@@ -17,6 +17,7 @@ extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
 extern const struct command command_runs_rows[];
 extern const struct command command_egress_rows[];
+extern const struct command command_probe_rows[];
 extern const struct command command_completion_rows[];
 extern const struct command command_manual_rows[];
 
@@ -32,6 +33,7 @@ const struct command *const command_groups[] = {
     command_logs_rows,
     command_runs_rows,
     command_egress_rows,
+    command_probe_rows,
     command_completion_rows,
     command_manual_rows,
     NULL,

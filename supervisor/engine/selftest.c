@@ -294,6 +294,40 @@ selftest_report(struct selftest *test, json_t **report_r)
 	return *report_r == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 }
 
+static void
+selftest_clear(struct selftest *test)
+{
+	sandbox_free(&test->sandbox);
+	audit_free(&test->audit);
+	if (test->out_event != NULL)
+		event_free(test->out_event);
+	if (test->base != NULL)
+		event_base_free(test->base);
+	buffer_free(&test->output);
+	fd_close(&test->out[0]);
+	fd_close(&test->out[1]);
+	fd_close(&test->tree_fd);
+}
+
+/* From the plan to the last byte of its output. */
+static enum result
+selftest_play(struct selftest *test)
+{
+	enum result result;
+
+	test->tree_fd = test->out[0] = test->out[1] = -1;
+	test->detail[0] = '\0';
+	buffer_init(&test->output, SELFTEST_OUTPUT_MAX);
+	result = selftest_prepare(test);
+	if (result == RESULT_OK)
+		result = event_loop_new(&test->base);
+	if (result == RESULT_OK)
+		result = selftest_loop(test);
+	if (result == RESULT_OK)
+		selftest_drain(test);
+	return result;
+}
+
 enum result
 selftest_run(const struct config *config, bool probe, json_t **report_r,
     char *detail_r, size_t detail_size)
@@ -302,34 +336,45 @@ selftest_run(const struct config *config, bool probe, json_t **report_r,
 	    SELFTEST_DIR "/" SELFTEST_NAME, "--records", NULL};
 	struct selftest test = {.config = config,
 	    .probe = probe,
-	    .tree_fd = -1,
-	    .out = {-1, -1},
+	    .spec = {.argv = argv},
+	    .detail = detail_r,
+	    .detail_size = detail_size};
+	enum result result = selftest_play(&test);
+
+	*report_r = NULL;
+	if (result == RESULT_OK)
+		result = selftest_report(&test, report_r);
+	selftest_clear(&test);
+	return result;
+}
+
+enum result
+selftest_facts(const struct config *config, const char **argv,
+    const json_t *egress, json_t **rows_r, char *detail_r, size_t detail_size)
+{
+	struct selftest test = {.config = config,
+	    .probe = true,
+	    .spec = {.argv = argv, .egress = egress},
 	    .detail = detail_r,
 	    .detail_size = detail_size};
 	enum result result;
 
-	*report_r = NULL;
-	detail_r[0] = '\0';
-	test.spec.argv = argv;
-	buffer_init(&test.output, SELFTEST_OUTPUT_MAX);
-	result = selftest_prepare(&test);
-	if (result == RESULT_OK)
-		result = event_loop_new(&test.base);
-	if (result == RESULT_OK)
-		result = selftest_loop(&test);
-	if (result == RESULT_OK) {
-		selftest_drain(&test);
-		result = selftest_report(&test, report_r);
+	argv[0] = SELFTEST_DIR "/" SELFTEST_NAME;
+	*rows_r = json_array();
+	if (*rows_r == NULL)
+		return RESULT_NO_MEMORY;
+	result = selftest_play(&test);
+	if (result == RESULT_OK && test.outcome.code[0] != '\0') {
+		(void)snprintf(detail_r, detail_size, "%s (%s)",
+		    test.outcome.detail, test.outcome.code);
+		result = RESULT_REFUSED;
+	} else if (result == RESULT_OK &&
+		   !selftest_take(buffer_bytes_borrow(&test.output),
+		       test.output.len, *rows_r)) {
+		(void)snprintf(detail_r, detail_size,
+		    "the probe's records are not complete");
+		result = RESULT_BAD;
 	}
-	sandbox_free(&test.sandbox);
-	audit_free(&test.audit);
-	if (test.out_event != NULL)
-		event_free(test.out_event);
-	if (test.base != NULL)
-		event_base_free(test.base);
-	buffer_free(&test.output);
-	fd_close(&test.out[0]);
-	fd_close(&test.out[1]);
-	fd_close(&test.tree_fd);
+	selftest_clear(&test);
 	return result;
 }

@@ -5,7 +5,9 @@
  *   --records         the same as fixed records (probe_record.h)
  *   --only NAME       just these probes; may be given again
  *   --list            their names
- *   --report          the facts an agent's task would find, as JSON
+ *   --report          the facts an agent's task would find, as JSON (or
+ *                     records); --raw, --metadata, --resolver ADDRESS name
+ *                     stand-ins where it runs outside of a sandbox
  *   --flood BYTES     writes that much to standard output
  *   --spin            spins for ever in as many processes as it may start
  *   --url URL --hostname NAME --scratch DIR   see probe.h
@@ -161,7 +163,8 @@ static const struct option main_options[] = {{"records", 0, NULL, 'r'},
     {"flood", 1, NULL, 'f'}, {"spin", 0, NULL, 's'}, {"url", 1, NULL, 'u'},
     {"hostname", 1, NULL, 'h'}, {"scratch", 1, NULL, 'd'},
     {"memory-max", 1, NULL, 'm'}, {"processes-max", 1, NULL, 'p'},
-    {NULL, 0, NULL, 0}};
+    {"raw", 1, NULL, 'a'}, {"metadata", 1, NULL, 'M'},
+    {"resolver", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
 
 static bool
 main_option(struct main_command *command, int letter)
@@ -202,6 +205,15 @@ main_option(struct main_command *command, int letter)
 	case 'm':
 		options->memory_max = strtoull(optarg, NULL, 10) << 20;
 		return true;
+	case 'a':
+		options->raw = optarg;
+		return true;
+	case 'M':
+		options->metadata = optarg;
+		return true;
+	case 'n':
+		options->resolver = optarg;
+		return true;
 	case 'p':
 		options->processes_max = strtoull(optarg, NULL, 10);
 		return true;
@@ -233,7 +245,8 @@ main(int argc, char **argv)
 	case MAIN_LIST:
 		return main_list_probes(&command);
 	case MAIN_REPORT:
-		probe_report_print(&command.options);
+		probe_report_print(
+		    &command.options, command.form == PROBE_OUTPUT_RECORDS);
 		return 0;
 	case MAIN_FLOOD:
 		return main_flood(command.flood);

@@ -19,7 +19,9 @@ struct probe_options {
 	const char *hostname; /* the host name the sandbox should show */
 	const char *scratch;  /* a writable directory, normally /tmp */
 	const char *url;      /* NULL: none */
-	uint64_t memory_max;  /* give up above; the limits must be hit before */
+	/* Where the report dials and asks; stand-ins when run outside. */
+	const char *raw, *metadata, *resolver; /* NULL: the usual ones */
+	uint64_t memory_max; /* give up above; the limits must be hit before */
 	uint64_t files_max, processes_max, disk_max;
 };
 
@@ -50,7 +52,11 @@ struct probe_list {
 extern const struct probe_list probe_calls_list, probe_guard_list,
     probe_place_list, probe_inside_list, probe_network_list, probe_limits_list;
 
-/* The names the how-to's report shows (probe_report.c). */
-void probe_report_print(const struct probe_options *options);
+/* The facts of the how-to (probe_report.c): an object with one text per
+ * fact, or with records a record per fact. */
+void probe_report_print(const struct probe_options *options, bool records);
+
+/* Ask one DNS server (port 53) for a name: 0 when it answers, else errno. */
+int probe_network_ask(const char *server);
 
 #endif

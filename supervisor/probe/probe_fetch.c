@@ -126,10 +126,9 @@ probe_fetch_tunnel(
 	if (!probe_dial_send(fd, head, (size_t)len))
 		return false;
 	status = probe_fetch_head(fd, head);
-	if (status == 200)
-		return true;
-	probe_fetch_refused(head, status, text_r, size);
-	return false;
+	if (status > 0 && status != 200)
+		probe_fetch_refused(head, status, text_r, size);
+	return status == 200;
 }
 
 static bool

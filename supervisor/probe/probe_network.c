@@ -69,7 +69,7 @@ probe_network_services(const struct probe *probe,
 }
 
 /* A query for "example.com", type A. */
-static int
+int
 probe_network_ask(const char *server)
 {
 	static const uint8_t query[] = "\x41\x4e\x01\x00\x00\x01\x00\x00\x00"

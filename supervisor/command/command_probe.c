@@ -1,0 +1,227 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * `agentnode probe`: what a task that means harm finds, in a sandbox or,
+ * for comparison, on the host. The sandboxed one answers in fixed-size
+ * records; the one on the host is only started, with the caller's own
+ * environment, which is the point.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/child.h"
+#include "supervisor/command/command.h"
+#include "supervisor/engine/selftest.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/policy/config_idn.h"
+
+#define COMMAND_PROBE_PROGRAM "agentnode-probe"
+#define COMMAND_PROBE_ALLOW_MAX 64U
+#define COMMAND_PROBE_WORDS 16U
+#define COMMAND_PROBE_ENTRY_MAX 320U
+
+struct command_probe {
+	bool json, on_host;
+	json_t *allow; /* canonical entries */
+	const char *words[COMMAND_PROBE_WORDS];
+	size_t word_count;
+	int fault; /* exit code, 0: none so far */
+};
+
+static void
+command_probe_word(struct command_probe *probe, const char *option, char *value)
+{
+	if (probe->word_count + 3 > COMMAND_PROBE_WORDS) {
+		probe->fault = command_option_fault("probe");
+		return;
+	}
+	probe->words[probe->word_count++] = option;
+	probe->words[probe->word_count++] = value;
+}
+
+static void
+command_probe_allow(struct command_probe *probe, const char *text)
+{
+	char canonical[COMMAND_PROBE_ENTRY_MAX], why[CONFIG_IDN_WHY_MAX];
+
+	if (!config_idn_entry(text, false, canonical, sizeof(canonical), why))
+		probe->fault =
+		    command_error(COMMAND_CONFIG, "--allow %s: %s", text, why);
+	else if (json_array_size(probe->allow) >= COMMAND_PROBE_ALLOW_MAX ||
+		 json_array_append_new(probe->allow, json_string(canonical)) !=
+		     0)
+		probe->fault = command_option_fault("probe");
+}
+
+static void
+command_probe_options(struct command_probe *probe, int argc, char **argv)
+{
+	static const struct option known[] = {{"json", 0, NULL, 'j'},
+	    {"on-host", 0, NULL, 'H'}, {"allow", 1, NULL, 'a'},
+	    {"url", 1, NULL, 'u'}, {"raw", 1, NULL, 'r'},
+	    {"metadata", 1, NULL, 'm'}, {"resolver", 1, NULL, 'n'},
+	    {NULL, 0, NULL, 0}};
+	int option;
+
+	opterr = 0;
+	while (probe->fault == 0 &&
+	       (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+		if (option == 'j')
+			probe->json = true;
+		else if (option == 'H')
+			probe->on_host = true;
+		else if (option == 'a')
+			command_probe_allow(probe, optarg);
+		else if (option == 'u')
+			command_probe_word(probe, "--url", optarg);
+		else if (option == 'r')
+			command_probe_word(probe, "--raw", optarg);
+		else if (option == 'm')
+			command_probe_word(probe, "--metadata", optarg);
+		else if (option == 'n')
+			command_probe_word(probe, "--resolver", optarg);
+		else
+			probe->fault = command_option_fault("probe");
+	}
+	if (probe->fault == 0 &&
+	    (optind != argc ||
+		(probe->on_host && json_array_size(probe->allow) > 0)))
+		probe->fault = command_option_fault("probe");
+}
+
+/* Becomes the probe; comes back only when that failed. */
+static int
+command_probe_on_host(struct command_probe *probe)
+{
+	char path[4096];
+
+	if (child_program_path(COMMAND_PROBE_PROGRAM, path, sizeof(path)) !=
+	    RESULT_OK)
+		return command_error(COMMAND_UNAVAILABLE,
+		    COMMAND_PROBE_PROGRAM " is not installed beside agentnode");
+	probe->words[0] = path;
+	(void)execv(path, (char *const *)probe->words);
+	return command_error(COMMAND_INTERNAL, "%s: %s", path, strerror(errno));
+}
+
+/* A list of rows as one object of facts. */
+static json_t *
+command_probe_object(const json_t *rows)
+{
+	json_t *object = json_object();
+
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+		const char *name =
+		    json_string_value(json_object_get(row, "name"));
+		const char *text =
+		    json_string_value(json_object_get(row, "detail"));
+		bool yes = strcmp(text, "true") == 0;
+
+		(void)json_object_set_new(object, name,
+		    yes || strcmp(text, "false") == 0 ? json_boolean(yes)
+						      : json_string(text));
+	}
+	return object;
+}
+
+static int
+command_probe_print(const struct command_probe *probe, const json_t *rows)
+{
+	int code = COMMAND_DONE;
+
+	if (probe->json) {
+		json_t *object = command_probe_object(rows);
+
+		code = command_print_json(object);
+		json_decref(object);
+		return code;
+	}
+	for (size_t i = 0; i < json_array_size(rows); i++) {
+		const json_t *row = json_array_get(rows, i);
+
+		printf("%-16s %s\n",
+		    json_string_value(json_object_get(row, "name")),
+		    json_string_value(json_object_get(row, "detail")));
+	}
+	return code;
+}
+
+static int
+command_probe_sealed(struct command_probe *probe)
+{
+	struct json_fault fault = {""};
+	struct config *config = NULL;
+	json_t *egress = NULL, *rows = NULL;
+	char detail[640] = "";
+	enum result result = config_load(&config, &fault);
+	int code;
+
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
+	if (config_text(config, "sandbox.image") == NULL) {
+		config_free(&config);
+		return command_error(COMMAND_UNAVAILABLE,
+		    "no sandbox image is pinned; run 'agentnode sandbox "
+		    "build'");
+	}
+	if (json_array_size(probe->allow) > 0)
+		egress =
+		    json_pack("{s:O, s:[]}", "allow", probe->allow, "deny");
+	probe->words[probe->word_count++] = "--records";
+	result = selftest_facts(
+	    config, probe->words, egress, &rows, detail, sizeof(detail));
+	code = result == RESULT_OK
+		   ? command_probe_print(probe, rows)
+		   : command_error(COMMAND_UNAVAILABLE, "%s",
+			 detail[0] != '\0' ? detail : result_text(result));
+	json_decref(rows);
+	json_decref(egress);
+	config_free(&config);
+	return code;
+}
+
+static int
+command_probe_run(int argc, char **argv)
+{
+	struct command_probe probe = {
+	    .words = {COMMAND_PROBE_PROGRAM, "--report"}, .word_count = 2};
+	int code;
+
+	probe.allow = json_array();
+	command_probe_options(&probe, argc, argv);
+	if (probe.fault != 0)
+		code = probe.fault;
+	else if (probe.on_host)
+		code = command_probe_on_host(&probe);
+	else
+		code = command_probe_sealed(&probe);
+	json_decref(probe.allow);
+	return code;
+}
+
+const struct command command_probe_rows[] = {
+    {"probe", "show what a task that means harm finds in a sandbox",
+	"Usage: agentnode probe [--allow ENTRY]... [--url URL] [--json]\n"
+	"       agentnode probe --on-host [--url URL]\n"
+	"Reads ~/.aws/credentials, looks for a secret in the environment,\n"
+	"opens a URL, asks a name server, dials a raw and the metadata\n"
+	"address, writes outside its scratch, looks for the engine's socket\n"
+	"and forks past its limit; prints what came of each. In a sandbox of\n"
+	"its own, or with --on-host as an ordinary program, to compare.\n"
+	"\n"
+	"  --allow ENTRY       what the sandbox reaches; may be repeated\n"
+	"  --url URL           the URL it opens\n"
+	"  --raw ADDRESS       dialled on port 443 (1.1.1.1)\n"
+	"  --metadata ADDRESS  dialled on port 80 (169.254.169.254)\n"
+	"  --resolver ADDRESS  asked for a name on port 53 (8.8.8.8)\n"
+	"  --json              one JSON object\n"
+	"  --on-host           no sandbox; always JSON\n"
+	"\n"
+	"Example:\n"
+	"  agentnode probe --allow api.example.com \\\n"
+	"      --url https://api.example.com/\n",
+	command_probe_run},
+    {NULL, NULL, NULL, NULL}};
