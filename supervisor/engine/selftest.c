@@ -354,7 +354,7 @@ selftest_facts(const struct config *config, const char **argv,
 {
 	struct selftest test = {.config = config,
 	    .probe = true,
-	    .spec = {.argv = argv, .egress = egress},
+	    .spec = {.argv = argv, .egress = egress, .cwd = "/tmp"},
 	    .detail = detail_r,
 	    .detail_size = detail_size};
 	enum result result;
