@@ -165,11 +165,15 @@ sandbox_plan_tmpfs(struct sandbox_plan *plan, const char *target, uint64_t size,
     unsigned mode, bool exec)
 {
 	struct run_argv_input *input = &plan->input;
+	char *own;
 
 	if (input->tmpfs_count >= RUN_ARGV_TMPFS_MAX)
 		return RESULT_TOO_LONG;
+	own = plan->tmpfs_targets[input->tmpfs_count];
+	if (sandbox_plan_copy(own, INIT_PATH_MAX, target) != RESULT_OK)
+		return RESULT_TOO_LONG;
 	input->tmpfs[input->tmpfs_count++] =
-	    (struct run_argv_tmpfs){.target = target,
+	    (struct run_argv_tmpfs){.target = own,
 		.size = size,
 		.mode = mode,
 		.exec = exec,
@@ -215,12 +219,15 @@ sandbox_plan_places(struct sandbox_plan *plan, const struct config *config,
 	return RESULT_OK;
 }
 
-/* The directory that the engine will mount for this volume, opened. */
+/* The directory that the engine will mount for this volume, opened; it is
+ * what must be seen at target later. */
 static enum result
 sandbox_plan_volume(struct sandbox_plan *plan,
-    const struct sandbox_mount *mount, struct sandbox_plan_fault *fault)
+    const struct sandbox_mount *mount, const char *target,
+    struct sandbox_plan_fault *fault)
 {
 	struct volume_check_one *one = &plan->volumes[plan->volume_count];
+	struct sandbox_plan_seal *seal = &plan->seals[plan->volume_count];
 	char path[ENGINE_MEMORY_PATH_MAX + 160];
 	int len = snprintf(path, sizeof(path), "%s/%s/_data",
 	    plan->host.memory.volume_path, mount->volume);
@@ -248,6 +255,12 @@ sandbox_plan_volume(struct sandbox_plan *plan,
 		    "again",
 		    mount->volume, path, strerror(errno));
 	plan->volume_count++;
+	plan->seal_count++;
+	seal->target = target;
+	if (mount_check_remember(one->dir_fd, &seal->place) != RESULT_OK)
+		return sandbox_plan_fail(fault, RESULT_SYSTEM,
+		    "volume_check_failed", "volume %s cannot be looked at",
+		    mount->volume);
 	return RESULT_OK;
 }
 
@@ -262,10 +275,17 @@ sandbox_plan_mounts(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 
 		if (mount->volume == NULL)
 			continue;
+		if (sandbox_plan_copy(plan->mount_targets[i], INIT_PATH_MAX,
+			mount->target) != RESULT_OK)
+			return sandbox_plan_fail(fault, RESULT_TOO_LONG,
+			    "bad_spec", "the target of volume %s is too long",
+			    mount->volume);
 		plan->input.mounts[plan->input.mount_count++] =
-		    (struct run_argv_mount){mount->volume, mount->target};
+		    (struct run_argv_mount){
+			mount->volume, plan->mount_targets[i]};
 		if (mount->content_hash != NULL)
-			result = sandbox_plan_volume(plan, mount, fault);
+			result = sandbox_plan_volume(
+			    plan, mount, plan->mount_targets[i], fault);
 		else if (strcmp(plan->kind, "build") != 0)
 			result = sandbox_plan_fail(fault, RESULT_REFUSED,
 			    "integrity_volume",

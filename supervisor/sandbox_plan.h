@@ -12,6 +12,7 @@
 #include "supervisor/engine/cgroup.h"
 #include "supervisor/engine/egress_plan.h"
 #include "supervisor/engine/engine_host.h"
+#include "supervisor/engine/mount_check.h"
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/sandbox_uid.h"
@@ -28,6 +29,13 @@ struct sandbox_plan_tree {
 	uint64_t max_bytes, max_files;
 };
 
+/* A volume with a content hash: where it is seen, and the directory that
+ * is hashed for it. */
+struct sandbox_plan_seal {
+	const char *target; /* in mount_targets */
+	struct mount_check_place place;
+};
+
 struct sandbox_plan {
 	char kind[32], package[128], version[64];
 	char image[512];
@@ -41,12 +49,18 @@ struct sandbox_plan {
 	bool has_egress;
 	struct egress_plan egress;
 	struct init_setup setup;
-	struct run_argv_input input; /* texts point into spec: start only */
-	struct run_argv *argv;       /* owned */
-	int go_fd;                   /* owned */
-	int streams[3];              /* owned duplicates */
+	/* Targets are ours, since the report is compared with them; other
+	 * texts point into spec and are for the start only. */
+	struct run_argv_input input;
+	char tmpfs_targets[RUN_ARGV_TMPFS_MAX][INIT_PATH_MAX];
+	char mount_targets[SANDBOX_MOUNTS_MAX][INIT_PATH_MAX];
+	struct run_argv *argv; /* owned */
+	int go_fd;             /* owned */
+	int streams[3];        /* owned duplicates */
 	struct volume_check_one volumes[SANDBOX_MOUNTS_MAX];
 	size_t volume_count;
+	struct sandbox_plan_seal seals[SANDBOX_MOUNTS_MAX];
+	size_t seal_count;
 	struct sandbox_plan_tree trees[SANDBOX_TREES_MAX];
 	size_t tree_count;
 	char seccomp[ENGINE_FILES_PATH_MAX];

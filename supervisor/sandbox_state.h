@@ -48,6 +48,7 @@ struct sandbox {
 	struct engine_call *client;
 	bool client_ended, client_clean; /* by itself, without complaint */
 	struct process_watch *monitor, *init;
+	pid_t init_pid; /* 0: not heard yet */
 	struct cgroup cgroup;
 	struct egress_part *egress;
 	struct volume_check *volumes;

@@ -118,3 +118,15 @@ sandbox_walls_check(const struct sandbox_plan *plan, int report_fd,
 	    walls.told, walls.told == 1 ? "" : "s");
 	return RESULT_MISMATCH;
 }
+
+enum result
+sandbox_walls_volumes(const struct sandbox_plan *plan, pid_t init,
+    char *detail_r, size_t detail_size)
+{
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < plan->seal_count && result == RESULT_OK; i++)
+		result = mount_check(init, plan->seals[i].target,
+		    &plan->seals[i].place, detail_r, detail_size);
+	return result;
+}

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# Invariants that no part owns alone, each with the attack that broke it.
+add_scenario(i09_mounted_volume TIMEOUT 120)
+add_scenario(i12_every_refusal TIMEOUT 120)
