@@ -120,8 +120,10 @@ sandbox_close(struct sandbox *sandbox, const char *code, const char *detail)
 	if (outcome->code[0] == '\0' && sandbox->state < SANDBOX_REMOVE) {
 		(void)snprintf(
 		    outcome->code, sizeof(outcome->code), "%s", code);
-		(void)snprintf(
-		    outcome->detail, sizeof(outcome->detail), "%s", detail);
+		/* It may quote foreign bytes and may have been cut: a record
+		 * takes nothing but whole characters. */
+		log_clean(detail, strlen(detail), outcome->detail,
+		    sizeof(outcome->detail));
 		log_event(LOG_WARN_LEVEL, "sandbox_close",
 		    LOG_TEXT("code", code), LOG_TEXT("detail", detail));
 	}

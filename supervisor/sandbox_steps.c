@@ -259,6 +259,7 @@ sandbox_steps_on_hello(pid_t pid, void *context)
 		sandbox_close(sandbox, "limits_mismatch", detail);
 	else
 		sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");
+	sandbox->init_pid = pid;
 }
 
 static void
@@ -288,6 +289,9 @@ sandbox_steps_on_report(int fd, void *context)
 	if (sandbox_walls_check(&sandbox->plan, fd, detail, sizeof(detail)) !=
 	    RESULT_OK)
 		sandbox_close(sandbox, "walls_mismatch", detail);
+	else if (sandbox_walls_volumes(&sandbox->plan, sandbox->init_pid,
+		     detail, sizeof(detail)) != RESULT_OK)
+		sandbox_close(sandbox, "integrity_volume", detail);
 	else
 		sandbox_enter(sandbox, SANDBOX_CHECKS, "the report fits");
 	fd_close(&fd);
@@ -583,6 +587,9 @@ sandbox_steps_record(struct sandbox *sandbox)
 		sandbox->outcome.removed = true; /* there was nothing */
 	if (sandbox->outcome.removed)
 		run_lock_end(&sandbox->plan.lock);
-	if (result != RESULT_OK)
+	if (result != RESULT_OK) {
+		log_event(LOG_ERROR_LEVEL, "audit_failed",
+		    LOG_TEXT("detail", result_text(result)));
 		sandbox_enter(sandbox, SANDBOX_END, "the ledger is gone");
+	}
 }
