@@ -16,6 +16,7 @@
 #include "egress-proxy/policy_entry.h"
 #include "common/log.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/suffix_check.h"
 
 #define EGRESS_PLAN_DIRECT_NET 0x7f400000U /* 127.64.0.0 */
 #define EGRESS_PLAN_RESOLV_CONF "/etc/resolv.conf"
@@ -24,7 +25,7 @@ static enum result
 egress_plan_bad(char *detail_r, size_t size, const char *entry, const char *why)
 {
 	(void)snprintf(detail_r, size,
-	    "the egress entry '%.200s' is not canonical: %s", entry, why);
+	    "the egress entry '%.200s' is refused: it %s", entry, why);
 	return RESULT_BAD;
 }
 
@@ -72,6 +73,26 @@ egress_plan_add_direct(
 	plan->direct[plan->direct_count++] = direct;
 }
 
+/* One entry of an allow or deny list. A wildcard at or above a public
+ * suffix is refused wherever it comes from: a lockfile is no configuration
+ * that was checked when it was set. */
+static enum result
+egress_plan_entry(const char *text, enum policy_entry_asker asker,
+    struct policy_entry *entry_r, char *detail_r, size_t size)
+{
+	char why[SUFFIX_CHECK_WHY_MAX];
+	enum policy_entry_fault fault =
+	    policy_entry_parse(text, strlen(text), asker, entry_r);
+
+	if (fault != POLICY_ENTRY_OK)
+		return egress_plan_bad(detail_r, size, text,
+		    policy_entry_fault_text(fault, entry_r->name_fault));
+	if (asker != POLICY_ENTRY_FROM_DENY &&
+	    suffix_check_entry(entry_r, why) != RESULT_OK)
+		return egress_plan_bad(detail_r, size, text, why);
+	return RESULT_OK;
+}
+
 /* Append the entries of list, each canonical, to into. */
 static enum result
 egress_plan_entries(struct egress_plan *plan, const struct config *config,
@@ -83,15 +104,13 @@ egress_plan_entries(struct egress_plan *plan, const struct config *config,
 	for (size_t i = 0; i < count; i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 		struct policy_entry entry;
-		enum policy_entry_fault fault;
 
 		if (text == NULL)
 			return egress_plan_bad(
-			    detail_r, size, "", "it must be a text");
-		fault = policy_entry_parse(text, strlen(text), asker, &entry);
-		if (fault != POLICY_ENTRY_OK)
-			return egress_plan_bad(detail_r, size, text,
-			    policy_entry_fault_text(fault, entry.name_fault));
+			    detail_r, size, "", "must be a text");
+		if (egress_plan_entry(text, asker, &entry, detail_r, size) !=
+		    RESULT_OK)
+			return RESULT_BAD;
 		/* Whoever asks, the team policy has the last word. */
 		if (asker != POLICY_ENTRY_FROM_DENY &&
 		    !config_permits_entry(config, entry.text)) {

@@ -134,7 +134,8 @@ test_egress_plan_bad_entries(void **state)
 {
 	static const char *const bad[] = {"localhost:443", "127.0.0.1:443",
 	    "https://a.example.com", "a.example.com:0", "*", "a_b.example.com",
-	    ""};
+	    "", /* whoever says so: the lockfile, the command line */
+	    "*.co.uk:443", "*.github.io:443", "*.amazonaws.com"};
 	struct config *config;
 
 	(void)state;
