@@ -38,7 +38,8 @@ pin_is_source(const char *text)
 static enum pin_verdict
 pin_version_fault(const char *version)
 {
-	size_t letters = 0, len = strlen(version);
+	size_t letters = 0, dots = 0, len = strlen(version);
+	const char *dot = version;
 
 	if (len == 0)
 		return PIN_FLOATING;
@@ -53,9 +54,13 @@ pin_version_fault(const char *version)
 		return strcmp(version, "x") == 0 || strcmp(version, "X") == 0
 			   ? PIN_RANGE
 			   : PIN_TAG;
-	if (strspn(version, "0123456789.xX") == len)
-		return PIN_RANGE; /* "1", "1.2", "1.x" */
-	return PIN_VERSION;
+	if (strspn(version, "0123456789.xX") != len)
+		return PIN_VERSION;
+	while ((dot = strchr(dot, '.')) != NULL && dot++ != NULL)
+		dots++;
+	/* "1", "1.2" and "1.x" are ranges, "01.0.0" is a mistake. */
+	return dots < 2 || strpbrk(version, "xX") != NULL ? PIN_RANGE
+							  : PIN_VERSION;
 }
 
 /* One number without a leading zero; moves *at behind it. */

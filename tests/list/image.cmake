@@ -1,3 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
+# Trees and archives, pins, the image, installations.
+add_unit_test(tree_name LIBRARIES unpack_pure)
+add_unit_test(tree_header LIBRARIES unpack_pure)
+add_unit_test(tree_check LIBRARIES unpack_parts)
+add_unit_test(package_facts LIBRARIES unpack_pure)
+add_unit_test(pin LIBRARIES supervisor_pin)
+add_unit_test(image_recipe LIBRARIES supervisor_install)
+add_fuzz_target(tree_name LIBRARIES unpack_pure)
+add_fuzz_target(tree_header LIBRARIES unpack_pure)
+add_fuzz_target(package_facts LIBRARIES unpack_pure)
+add_fuzz_target(pin LIBRARIES supervisor_pin)
+add_confine_test(unpack_confine LIBRARIES unpack_parts)
 add_scenario(image_unpack TIMEOUT 120)
 add_scenario(install_package TIMEOUT 600)
