@@ -40,7 +40,7 @@ struct mcp_trees {
 	char kept_name[MCP_TREES_NAME_MAX], new_name[MCP_TREES_NAME_MAX];
 	/* descriptors that the sandbox takes over */
 	int handed[2];
-	char fault[JSON_FIELD_FAULT_MAX];
+	char fault[JSON_FIELD_FAULT_MAX + 128];
 };
 
 static void
@@ -61,7 +61,12 @@ mcp_trees_on_files(
 
 	(void)code;
 	if (result == NULL)
-		mcp_trees_note(trees, "files cannot be copied in", detail);
+		mcp_trees_note(trees,
+		    geteuid() == 0 ? "files cannot be copied in (they are "
+				     "read as the folder's owner, never as "
+				     "root)"
+				   : "files cannot be copied in",
+		    detail);
 	trees->changed(trees->context);
 }
 
