@@ -81,11 +81,8 @@ mcp_pending_place(struct mcp_pending *pending)
 
 	for (i = 0; i < MCP_PENDING_MAX; i++) {
 		row = &pending->rows[i];
-		if (!row->used) {
-			if (i >= pending->high)
-				pending->high = i + 1;
+		if (!row->used)
 			return row;
-		}
 		if (row->cancelled &&
 		    (oldest == NULL || row->since_ms < oldest->since_ms))
 			oldest = row;
@@ -112,6 +109,8 @@ mcp_pending_add(struct mcp_pending *pending, struct mcp_span id,
 		return RESULT_TOO_LONG;
 	memset(row, 0, sizeof(*row));
 	row->used = true;
+	if ((size_t)(row - pending->rows) >= pending->high)
+		pending->high = (size_t)(row - pending->rows) + 1;
 	memcpy(row->id, id.bytes, id.len);
 	row->id_len = id.len;
 	row->id_hash = mcp_hash_of(

@@ -322,6 +322,14 @@ test_mcp_message_pending(void **state)
 	    mcp_pending_add(&pending, test_mcp_message_id("7"), &row),
 	    RESULT_OK);
 	assert_null(mcp_pending_find(&pending, test_mcp_message_id("100")));
+	/* The last row, too: what takes its place must be found. */
+	snprintf(text, sizeof(text), "%u", MCP_PENDING_MAX - 2 + 100);
+	mcp_pending_find(&pending, test_mcp_message_id(text))->cancelled = true;
+	assert_int_equal(
+	    mcp_pending_add(&pending, test_mcp_message_id("8"), &row),
+	    RESULT_OK);
+	assert_ptr_equal(
+	    mcp_pending_find(&pending, test_mcp_message_id("8")), row);
 	mcp_pending_free(&pending);
 }
 
