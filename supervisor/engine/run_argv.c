@@ -59,13 +59,25 @@ run_argv_is_name(const char *text)
 	       strlen(text) < RUN_ARGV_NAME_MAX;
 }
 
-/* Absolute, no ',' ':' or control byte, no "..", so that it is one field
- * of a mount option. */
+/* Absolute, no ',' ':' or control byte, so that it is one field of a mount
+ * option; no part that is empty, "." or "..", so that it is the place it
+ * says. */
 static bool
 run_argv_is_path(const char *text)
 {
-	return run_argv_all_of(text, RUN_ARGV_WORD "/+@ ") && text[0] == '/' &&
-	       strstr(text, "/../") == NULL && strstr(text, "//") == NULL;
+	const char *part = text;
+
+	if (!run_argv_all_of(text, RUN_ARGV_WORD "/+@ "))
+		return false;
+	while (*part == '/') {
+		size_t len = strcspn(++part, "/");
+		size_t dots = strspn(part, ".");
+
+		if (len == 0 || (dots == len && len <= 2))
+			return false;
+		part += len;
+	}
+	return *part == '\0';
 }
 
 bool

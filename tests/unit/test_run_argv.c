@@ -180,6 +180,12 @@ test_run_argv_injection(void **state)
 	TEST_REFUSE(mounts[0].target, "/pack:rw");
 	TEST_REFUSE(mounts[0].target, "/pack,rw");
 	TEST_REFUSE(mounts[0].target, "/a/../b");
+	TEST_REFUSE(mounts[0].target, "/a/..");
+	TEST_REFUSE(mounts[0].target, "/a/.");
+	TEST_REFUSE(mounts[0].target, "/a/./b");
+	TEST_REFUSE(mounts[0].target, "/a/");
+	TEST_REFUSE(mounts[0].target, "/");
+	TEST_REFUSE(tmpfs[0].target, "/tmp/..");
 	TEST_REFUSE(tmpfs[0].target, "/tmp:exec");
 	TEST_REFUSE(tmpfs[0].size, 0);
 	TEST_REFUSE(hosts[0].name, "--x");
