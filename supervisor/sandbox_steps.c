@@ -14,6 +14,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/engine/init_check.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
 #include "supervisor/sandbox_state.h"
@@ -257,6 +258,11 @@ sandbox_steps_on_hello(pid_t pid, void *context)
 		    &sandbox->plan.limits, detail, sizeof(detail));
 	if (result != RESULT_OK)
 		sandbox_close(sandbox, "limits_mismatch", detail);
+	else if (init_check(pid,
+		     sandbox->plan.host.memory.rootless ? 0
+							: sandbox->plan.uid.uid,
+		     detail, sizeof(detail)) != RESULT_OK)
+		sandbox_close(sandbox, "walls_mismatch", detail);
 	else
 		sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");
 	sandbox->init_pid = pid;

@@ -14,3 +14,12 @@ add_unit_test(engine_leaves LIBRARIES supervisor_engine)
 add_scenario(engine_run TIMEOUT 300)
 add_scenario(engine_hostile TIMEOUT 300)
 add_scenario(engine_rootless TIMEOUT 400)
+# The selftest with one word of the command line changed.
+add_executable(selftest_weak support/selftest_weak.c)
+target_include_directories(selftest_weak PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(selftest_weak PRIVATE supervisor_engine)
+target_link_options(selftest_weak PRIVATE -Wl,--wrap=run_argv_build
+    -Wl,--wrap=child_program_path)
+add_dependencies(selftest_weak run_sandbox agentnode-probe init_open
+    init_dumpable init_bare init_unguarded)
+add_scenario(engine_selftest TIMEOUT 600)

@@ -23,6 +23,7 @@
 #include "supervisor/engine/cgroup.h"
 #include "supervisor/engine/engine_spawn.h"
 #include "supervisor/engine/go_memfd.h"
+#include "supervisor/engine/init_check.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/sandbox_uid.h"
 #include "supervisor/engine/selftest.h"
@@ -308,6 +309,58 @@ test_engine_leaves_records(void **state)
 	json_decref(probes);
 }
 
+#define TEST_CAPS(bnd)                                           \
+	"CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n" \
+	"CapEff:\t0000000000000000\nCapBnd:\t" bnd "\n"          \
+	"CapAmb:\t0000000000000000\n"
+#define TEST_IDS "Uid:\t7\t7\t7\t7\nGid:\t7\t7\t7\t7\n"
+#define TEST_NONE "0000000000000000"
+
+static void
+test_engine_leaves_init_status(void **state)
+{
+	static const struct {
+		const char *status, *says; /* NULL: good */
+	} rows[] = {
+	    {TEST_IDS "NSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		NULL},
+	    {TEST_IDS "NSpid:\t99\t1\n" TEST_CAPS(
+		 "0000000000000001") "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		"capabilities"},
+	    {TEST_IDS "NSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t0\nSeccomp:\t2\n",
+		"privileges"},
+	    {TEST_IDS "NSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t0\n",
+		"seccomp"},
+	    {TEST_IDS "NSpid:\t99\t1\n" TEST_CAPS(TEST_NONE) "NoNewPrivs:\t1\n",
+		"seccomp"},
+	    {TEST_IDS "NSpid:\t99\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		"first process"},
+	    {TEST_IDS "NSpid:\t99\t11\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		"first process"},
+	    {"Uid:\t7\t0\t7\t7\nGid:\t7\t7\t7\t7\nNSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		"another user"},
+	    {"", "capabilities"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char detail[256] = "";
+		enum result result = init_check_status(
+		    rows[i].status, 7, detail, sizeof(detail));
+
+		assert_int_equal(
+		    result, rows[i].says == NULL ? RESULT_OK : RESULT_MISMATCH);
+		if (rows[i].says != NULL)
+			assert_non_null(strstr(detail, rows[i].says));
+	}
+}
+
 int
 main(void)
 {
@@ -321,6 +374,7 @@ main(void)
 	    cmocka_unit_test(test_engine_leaves_spawn),
 	    cmocka_unit_test(test_engine_leaves_spawn_fails),
 	    cmocka_unit_test(test_engine_leaves_records),
+	    cmocka_unit_test(test_engine_leaves_init_status),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

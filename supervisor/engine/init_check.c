@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads what the kernel says of init in /proc. Called once per start; must
+ * never call a line that is not there a good one.
+ */
+#include "supervisor/engine/init_check.h"
+
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+#include "common/fd.h"
+
+#define INIT_CHECK_STATUS_MAX 16384U
+
+/* The value behind "NAME:\t" of a line, or NULL. */
+static const char *
+init_check_line(const char *status, const char *name)
+{
+	size_t len = strlen(name);
+
+	while (status != NULL && *status != '\0') {
+		const char *next = strchr(status, '\n');
+
+		if (strncmp(status, name, len) == 0 && status[len] == ':' &&
+		    status[len + 1] == '\t')
+			return status + len + 2;
+		status = next != NULL ? next + 1 : NULL;
+	}
+	return NULL;
+}
+
+static enum result
+init_check_fault(char *detail_r, size_t size, const char *what)
+{
+	(void)snprintf(detail_r, size,
+	    "the engine did not start init as it was told: %s", what);
+	return RESULT_MISMATCH;
+}
+
+/* Exactly value, to the end of the line. */
+static bool
+init_check_is(const char *status, const char *name, const char *value)
+{
+	const char *line = init_check_line(status, name);
+	size_t len = strlen(value);
+
+	return line != NULL && strncmp(line, value, len) == 0 &&
+	       line[len] == '\n';
+}
+
+static bool
+init_check_uid(const char *status, const char *name, uint32_t uid)
+{
+	char want[64];
+
+	(void)snprintf(
+	    want, sizeof(want), "%u\t%u\t%u\t%u", uid, uid, uid, uid);
+	return uid == 0 || init_check_is(status, name, want);
+}
+
+/* "NSpid:\t4711\t1": the last number. */
+static bool
+init_check_first(const char *status)
+{
+	const char *line = init_check_line(status, "NSpid");
+	size_t len = line == NULL ? 0 : strcspn(line, "\n");
+
+	return len > 2 && line[len - 1] == '1' && line[len - 2] == '\t';
+}
+
+enum result
+init_check_status(
+    const char *status, uint32_t uid, char *detail_r, size_t detail_size)
+{
+	static const char *const sets[] = {
+	    "CapInh", "CapPrm", "CapEff", "CapBnd", "CapAmb"};
+
+	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		if (!init_check_is(status, sets[i], "0000000000000000"))
+			return init_check_fault(
+			    detail_r, detail_size, "it has capabilities");
+	}
+	if (!init_check_is(status, "NoNewPrivs", "1"))
+		return init_check_fault(detail_r, detail_size,
+		    "it may gain privileges (no no-new-privileges)");
+	if (!init_check_is(status, "Seccomp", "2"))
+		return init_check_fault(detail_r, detail_size,
+		    "the engine's seccomp filter is not in force");
+	if (!init_check_uid(status, "Uid", uid) ||
+	    !init_check_uid(status, "Gid", uid))
+		return init_check_fault(
+		    detail_r, detail_size, "it runs as another user");
+	if (!init_check_first(status))
+		return init_check_fault(detail_r, detail_size,
+		    "it is not the first process of a pid namespace");
+	return RESULT_OK;
+}
+
+/* Is the namespace kind of pid another one than ours? */
+static bool
+init_check_differs(pid_t pid, const char *kind)
+{
+	char theirs[64], ours[64];
+	struct stat a, b;
+
+	(void)snprintf(
+	    theirs, sizeof(theirs), "/proc/%ld/ns/%s", (long)pid, kind);
+	(void)snprintf(ours, sizeof(ours), "/proc/self/ns/%s", kind);
+	return stat(theirs, &a) == 0 && stat(ours, &b) == 0 &&
+	       (a.st_ino != b.st_ino || a.st_dev != b.st_dev);
+}
+
+static enum result
+init_check_spaces(pid_t pid, char *detail_r, size_t size)
+{
+	static const char *const kinds[] = {
+	    "mnt", "net", "ipc", "uts", "pid", "cgroup"};
+	char what[64];
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (init_check_differs(pid, kinds[i]))
+			continue;
+		(void)snprintf(what, sizeof(what),
+		    "it shares the host's %s namespace", kinds[i]);
+		return init_check_fault(detail_r, size, what);
+	}
+	return RESULT_OK;
+}
+
+enum result
+init_check(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
+{
+	char path[64], *status = NULL;
+	size_t len = 0;
+	enum result result = RESULT_SYSTEM;
+	int fd FD_CLEANUP = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0)
+		result = fd_read_all(fd, INIT_CHECK_STATUS_MAX, &status, &len);
+	if (result != RESULT_OK)
+		return init_check_fault(
+		    detail_r, detail_size, "its status cannot be read");
+	result = init_check_status(status, uid, detail_r, detail_size);
+	free(status);
+	if (result == RESULT_OK)
+		result = init_check_spaces(pid, detail_r, detail_size);
+	return result;
+}
