@@ -30,11 +30,21 @@ cgroup_kill_read(const char *dir, const char *file)
 	int fd FD_CLEANUP = -1;
 
 	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
+	errno = 0;
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 ||
 	    fd_read_all(fd, CGROUP_KILL_FILE_MAX, &text, &len) != RESULT_OK)
 		return NULL;
 	return text;
+}
+
+/* What was asked for is not there (any more): by errno of the call before.
+ * Whatever else went wrong, nothing was seen, and it may be alive. */
+static bool
+cgroup_kill_is_gone(void)
+{
+	return errno == ENOENT || errno == ENODEV || errno == ESRCH ||
+	       errno == EINVAL;
 }
 
 /* The pid may have been used again since it was listed: signal through a
@@ -47,10 +57,12 @@ cgroup_kill_pid(const struct cgroup *cgroup, long pid)
 	bool inside;
 
 	if (fd < 0)
-		return false;
+		return !cgroup_kill_is_gone();
 	(void)snprintf(dir, sizeof(dir), "/proc/%ld", pid);
 	groups = cgroup_kill_read(dir, "cgroup");
-	inside = groups != NULL && strstr(groups, cgroup->id) != NULL;
+	if (groups == NULL)
+		return !cgroup_kill_is_gone();
+	inside = strstr(groups, cgroup->id) != NULL;
 	free(groups);
 	if (inside)
 		(void)pidfd_send_signal(fd, SIGKILL, NULL, 0);
@@ -65,7 +77,7 @@ cgroup_kill_procs(const struct cgroup *cgroup, const char *dir)
 	size_t count = 0;
 
 	if (text == NULL)
-		return 0; /* the group is gone, so nothing is in it */
+		return cgroup_kill_is_gone() ? 0 : 1;
 	for (char *line = strtok_r(text, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save)) {
 		if (cgroup_kill_pid(cgroup, strtol(line, NULL, 10)))
@@ -87,7 +99,8 @@ cgroup_kill_unified(const char *dir, size_t *count_r)
 	if (fd < 0 || write(fd, "1", 1) != 1)
 		return false;
 	events = cgroup_kill_read(dir, "cgroup.events");
-	if (events != NULL && strstr(events, "populated 1") != NULL)
+	if (events == NULL ? !cgroup_kill_is_gone()
+			   : strstr(events, "populated 1") != NULL)
 		(*count_r)++;
 	free(events);
 	return true;
@@ -99,7 +112,7 @@ cgroup_kill_namespace(const struct cgroup *cgroup)
 {
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	size_t count = 0;
+	size_t count = proc == NULL ? 1 : 0; /* not seen is not dead */
 
 	while (proc != NULL && (entry = readdir(proc)) != NULL) {
 		int fd FD_CLEANUP = -1;

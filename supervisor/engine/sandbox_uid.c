@@ -30,7 +30,7 @@ sandbox_uid_has_process(uint32_t uid)
 	DIR *proc = opendir("/proc");
 	struct dirent *entry;
 	struct stat info;
-	bool found = false;
+	bool found = proc == NULL; /* who cannot look must not take it */
 
 	while (proc != NULL && !found && (entry = readdir(proc)) != NULL) {
 		if (isdigit((unsigned char)entry->d_name[0]) &&

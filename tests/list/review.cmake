@@ -2,3 +2,4 @@
 # Invariants that no part owns alone, each with the attack that broke it.
 add_scenario(i09_mounted_volume TIMEOUT 120)
 add_scenario(i12_every_refusal TIMEOUT 120)
+add_unit_test(cgroup_kill LIBRARIES supervisor_engine)
