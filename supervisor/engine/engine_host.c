@@ -135,12 +135,14 @@ engine_host_find(struct engine_host *host_r, struct engine_host_fault *fault_r)
 		return result;
 	}
 	engine_memory_load(&host_r->memory);
-	if (host_r->memory.known)
-		return RESULT_OK;
-	result = engine_host_client(host_r, fault_r);
+	if (!host_r->memory.known) {
+		result = engine_host_client(host_r, fault_r);
+		if (result == RESULT_OK)
+			result = engine_host_ask(host_r, fault_r);
+	}
 	if (result == RESULT_OK)
-		result = engine_host_ask(host_r, fault_r);
-	if (result != RESULT_OK)
+		engine_memory_look(&host_r->memory);
+	else
 		engine_host_close(host_r);
 	return result;
 }

@@ -82,6 +82,10 @@ engine_memory_same_rules(const char *key)
 	return len > 0 && strncmp(key, rules, (size_t)len) == 0;
 }
 
+#define ENGINE_MEMORY_TEXT(field) \
+	engine_memory_text(       \
+	    object, #field, memory->field, sizeof(memory->field), fault)
+
 static void
 engine_memory_take(struct engine_memory *memory, const json_t *object,
     struct json_fault *fault)
@@ -95,11 +99,9 @@ engine_memory_take(struct engine_memory *memory, const json_t *object,
 		return;
 	json_decref(memory->images);
 	memory->images = json_deep_copy(images);
+	ENGINE_MEMORY_TEXT(store);
 	if (strcmp(key, memory->key) != 0)
 		return;
-#define ENGINE_MEMORY_TEXT(field) \
-	engine_memory_text(       \
-	    object, #field, memory->field, sizeof(memory->field), fault)
 #define ENGINE_MEMORY_BOOL(field) \
 	json_field_bool(          \
 	    object, ENGINE_MEMORY_FILE, #field, &memory->field, fault)
@@ -154,15 +156,16 @@ engine_memory_load(struct engine_memory *memory_r)
 static json_t *
 engine_memory_object(const struct engine_memory *memory)
 {
-	return json_pack(
-	    "{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:b, s:b, s:O}",
-	    "key", memory->key, "podman", memory->podman, "version",
-	    memory->version, "runtime", memory->runtime, "cgroup_manager",
-	    memory->cgroup_manager, "graph_root", memory->graph_root,
-	    "graph_driver", memory->graph_driver, "volume_path",
-	    memory->volume_path, "rootless", memory->rootless, "cgroup_v2",
-	    memory->cgroup_v2, "limits", memory->limits, "hide_unified",
-	    memory->hide_unified, "images", memory->images);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, "
+			 "s:b, s:b, s:b, s:O}",
+	    "key", memory->key, "store", memory->store, "podman",
+	    memory->podman, "version", memory->version, "runtime",
+	    memory->runtime, "cgroup_manager", memory->cgroup_manager,
+	    "graph_root", memory->graph_root, "graph_driver",
+	    memory->graph_driver, "volume_path", memory->volume_path,
+	    "rootless", memory->rootless, "cgroup_v2", memory->cgroup_v2,
+	    "limits", memory->limits, "hide_unified", memory->hide_unified,
+	    "images", memory->images);
 }
 
 enum result
@@ -196,6 +199,38 @@ engine_memory_clear(struct engine_memory *memory)
 	json_decref(memory->images);
 	memory->images = NULL;
 	memory->known = false;
+}
+
+/* The file in which the engine lists its images is written anew at every
+ * change; "" when it is not where it is expected. */
+static void
+engine_memory_store(
+    const struct engine_memory *memory, char *text_r, size_t size)
+{
+	char path[ENGINE_MEMORY_PATH_MAX + 64];
+	struct stat info;
+	int len = snprintf(path, sizeof(path), "%s/%s-images/images.json",
+	    memory->graph_root, memory->graph_driver);
+
+	text_r[0] = '\0';
+	if (len < 0 || (size_t)len >= sizeof(path) || stat(path, &info) != 0)
+		return;
+	(void)snprintf(text_r, size,
+	    "%" PRIuMAX ":%" PRIuMAX ":%" PRIdMAX ":%" PRIdMAX ".%09ld",
+	    (uintmax_t)info.st_dev, (uintmax_t)info.st_ino,
+	    (intmax_t)info.st_size, (intmax_t)info.st_mtim.tv_sec,
+	    info.st_mtim.tv_nsec);
+}
+
+void
+engine_memory_look(struct engine_memory *memory)
+{
+	char store[ENGINE_MEMORY_STORE_MAX];
+
+	engine_memory_store(memory, store, sizeof(store));
+	if (store[0] == '\0' || strcmp(store, memory->store) != 0)
+		(void)json_object_clear(memory->images);
+	(void)snprintf(memory->store, sizeof(memory->store), "%s", store);
 }
 
 static const char *

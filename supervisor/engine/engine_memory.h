@@ -3,7 +3,10 @@
  * What was found out about this machine's engine once, so that a start
  * needs no second engine call: AGENTNODE_HOME/engine.json. Valid for one
  * boot and for the programs it was found with; images are remembered by
- * digest, which pins their content. Used by engine_host.c.
+ * digest, which pins their content, as long as the engine's image store is
+ * not changed: an engine that gets a second manifest for the same content
+ * runs the first one's digest with the second one's annotations. Used by
+ * engine_host.c.
  */
 #ifndef SUPERVISOR_ENGINE_ENGINE_MEMORY_H
 #define SUPERVISOR_ENGINE_ENGINE_MEMORY_H
@@ -17,6 +20,7 @@
 #define ENGINE_MEMORY_PATH_MAX 512U
 #define ENGINE_MEMORY_KEY_MAX 1024U
 #define ENGINE_MEMORY_IMAGES_MAX 256U
+#define ENGINE_MEMORY_STORE_MAX 160U
 /* Raised when a check becomes stricter: everything is looked at again. */
 #define ENGINE_MEMORY_RULES 2
 
@@ -28,7 +32,8 @@ struct engine_memory {
 	char graph_root[ENGINE_MEMORY_PATH_MAX], graph_driver[32];
 	char volume_path[ENGINE_MEMORY_PATH_MAX];
 	bool rootless, cgroup_v2;
-	bool limits;       /* cgroup limits are in force */
+	char store[ENGINE_MEMORY_STORE_MAX]; /* of the image store; "": none */
+	bool limits;                         /* cgroup limits are in force */
 	bool hide_unified; /* the runtime needs a view without it */
 	json_t *images;    /* owned: digest -> true */
 };
@@ -38,6 +43,9 @@ void engine_memory_load(struct engine_memory *memory_r);
 enum result engine_memory_save(
     const struct engine_memory *memory, struct json_fault *fault);
 void engine_memory_clear(struct engine_memory *memory);
+/* Look at the image store (graph_root is set): another one than the images
+ * were checked in, and they are forgotten. Before they are asked for. */
+void engine_memory_look(struct engine_memory *memory);
 
 /* The digest part of NAME@sha256:...; was it checked? */
 bool engine_memory_has_image(
