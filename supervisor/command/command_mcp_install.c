@@ -117,7 +117,7 @@ command_mcp_install_state(struct command_mcp_install *run, const char *text)
 		    "--state '%s' is no size: use a number with k, m or g, as "
 		    "in 16m",
 		    text);
-	run->request.state = size;
+	run->request.state_size = size;
 	return COMMAND_DONE;
 }
 

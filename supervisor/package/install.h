@@ -27,7 +27,7 @@ struct install_request {
 	const json_t *tools;  /* allowlist; NULL: all */
 	const json_t *args;   /* texts behind the command */
 	const char *files;    /* absolute folder of --files; NULL */
-	uint64_t state;       /* bytes; 0: none */
+	uint64_t state_size;  /* bytes; 0: none */
 	const char *entry;    /* --entry: path in the tree; NULL */
 	const char *lockfile; /* path of the lockfile in force */
 	bool allow_scripts;

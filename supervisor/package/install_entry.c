@@ -61,9 +61,10 @@ install_entry_options(json_t *entry, const struct install_request *request)
 		(void)json_object_set_new(entry, "files",
 		    json_pack("{s:s,s:s}", "dir", request->files, "target",
 			INSTALL_ENTRY_FILES));
-	if (request->state > 0)
+	if (request->state_size > 0)
 		(void)json_object_set_new(entry, "state",
-		    json_pack("{s:I}", "size", (json_int_t)request->state));
+		    json_pack(
+			"{s:I}", "size", (json_int_t)request->state_size));
 }
 
 static const char *

@@ -7,6 +7,7 @@
 #include "supervisor/unpack/package_facts.h"
 
 #include <ctype.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -144,8 +145,8 @@ package_facts_lock_top(const json_t *packages, const char *package,
 
 	if (strlen(package) > PACKAGE_FACTS_NAME_MAX)
 		return RESULT_TOO_LONG;
-	memcpy(path, PACKAGE_FACTS_FOLDER, sizeof(PACKAGE_FACTS_FOLDER));
-	strcat(path, package);
+	(void)snprintf(
+	    path, sizeof(path), "%s%s", PACKAGE_FACTS_FOLDER, package);
 	got = package_facts_text(json_object_get(packages, path), "version");
 	if (got != NULL && strcmp(got, version) == 0)
 		return RESULT_OK;
@@ -314,7 +315,7 @@ package_facts_pip_item(const json_t *item, json_t *list, const char **name_r,
 		json_object_get(item, "download_info"), "archive_info"),
 	    "hashes");
 	const char *sum = package_facts_text(hashes, "sha256");
-	char integrity[80] = "sha256:";
+	char integrity[80];
 
 	*name_r = package_facts_text(metadata, "name");
 	*version_r = package_facts_text(metadata, "version");
@@ -329,7 +330,7 @@ package_facts_pip_item(const json_t *item, json_t *list, const char **name_r,
 		    *name_r, *version_r);
 		return RESULT_BAD;
 	}
-	strcat(integrity, sum);
+	(void)snprintf(integrity, sizeof(integrity), "sha256:%s", sum);
 	return package_facts_add(list, *name_r, *version_r, integrity, fault);
 }
 

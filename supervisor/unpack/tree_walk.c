@@ -29,9 +29,15 @@ struct tree_walk {
 	uint8_t *chunk;
 };
 
+/* One name of a folder, with the type readdir gave (DT_UNKNOWN: ask). */
+struct tree_walk_name {
+	char *name; /* owned */
+	unsigned char type;
+};
+
 /* The names of one folder, sorted. */
 struct tree_walk_names {
-	char **names; /* owned, each too */
+	struct tree_walk_name *names; /* owned */
 	size_t count, capacity;
 };
 
@@ -60,15 +66,15 @@ static void
 tree_walk_names_free(struct tree_walk_names *names)
 {
 	for (size_t i = 0; i < names->count; i++)
-		free(names->names[i]);
+		free(names->names[i].name);
 	free(names->names);
 }
 
 static enum result
-tree_walk_add(
-    struct tree_walk *walk, struct tree_walk_names *names, const char *name)
+tree_walk_add(struct tree_walk *walk, struct tree_walk_names *names,
+    const struct dirent *entry)
 {
-	char **grown;
+	struct tree_walk_name *grown;
 
 	if (walk->files_left == 0)
 		return unpack_io_fault(walk->io, UNPACK_TOO_BIG,
@@ -81,8 +87,10 @@ tree_walk_add(
 			return RESULT_NO_MEMORY;
 		names->names = grown;
 	}
-	names->names[names->count] = strdup(name);
-	if (names->names[names->count] == NULL)
+	grown = &names->names[names->count];
+	grown->type = entry->d_type;
+	grown->name = strdup(entry->d_name);
+	if (grown->name == NULL)
 		return RESULT_NO_MEMORY;
 	names->count++;
 	return RESULT_OK;
@@ -91,7 +99,9 @@ tree_walk_add(
 static int
 tree_walk_order(const void *a, const void *b)
 {
-	return strcmp(*(char *const *)a, *(char *const *)b);
+	const struct tree_walk_name *left = a, *right = b;
+
+	return strcmp(left->name, right->name);
 }
 
 static enum result
@@ -105,7 +115,7 @@ tree_walk_list(
 	while (result == RESULT_OK && (entry = readdir(folder)) != NULL) {
 		if (strcmp(entry->d_name, ".") != 0 &&
 		    strcmp(entry->d_name, "..") != 0)
-			result = tree_walk_add(walk, names, entry->d_name);
+			result = tree_walk_add(walk, names, entry);
 		errno = 0;
 	}
 	if (result == RESULT_OK && errno != 0)
@@ -177,34 +187,50 @@ tree_walk_link(struct tree_walk *walk, int dir_fd, const char *name)
 static enum result tree_walk_folder(struct tree_walk *walk, int fd);
 
 static enum result
-tree_walk_descend(
-    struct tree_walk *walk, int dir_fd, const char *name, uint32_t mode)
+tree_walk_descend(struct tree_walk *walk, int dir_fd, const char *name)
 {
-	int fd FD_CLEANUP = -1;
-	enum result result = tree_check_entry(walk->check, TREE_STREAM_DIR,
-	    mode, walk->path, walk->path_len, NULL, 0, 0);
+	int fd FD_CLEANUP =
+	    tree_walk_openat2(dir_fd, name, O_RDONLY | O_DIRECTORY);
+	struct stat status;
+	enum result result;
 
-	if (result != RESULT_OK)
-		return result;
-	fd = tree_walk_openat2(dir_fd, name, O_RDONLY | O_DIRECTORY);
-	if (fd < 0)
+	if (fd < 0 || fstat(fd, &status) != 0)
 		return tree_walk_fault(walk, "open");
-	return tree_walk_folder(walk, fd);
+	result = tree_check_entry(walk->check, TREE_STREAM_DIR, status.st_mode,
+	    walk->path, walk->path_len, NULL, 0, 0);
+	return result == RESULT_OK ? tree_walk_folder(walk, fd) : result;
 }
 
-static enum result
-tree_walk_entry(struct tree_walk *walk, int dir_fd, const char *name)
+/* The type of a name whose file system does not say it in the listing. */
+static unsigned char
+tree_walk_type(int dir_fd, const char *name)
 {
 	struct stat status;
 
 	if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return tree_walk_fault(walk, "stat");
-	if (S_ISDIR(status.st_mode))
-		return tree_walk_descend(walk, dir_fd, name, status.st_mode);
-	if (S_ISLNK(status.st_mode))
-		return tree_walk_link(walk, dir_fd, name);
-	if (S_ISREG(status.st_mode))
-		return tree_walk_file(walk, dir_fd, name);
+		return DT_UNKNOWN;
+	return S_ISDIR(status.st_mode)   ? DT_DIR
+	       : S_ISLNK(status.st_mode) ? DT_LNK
+	       : S_ISREG(status.st_mode) ? DT_REG
+					 : DT_UNKNOWN;
+}
+
+/* What is opened is looked at again: a type that changed meanwhile is a
+ * fault. Nothing but files and folders is ever opened. */
+static enum result
+tree_walk_entry(
+    struct tree_walk *walk, int dir_fd, const struct tree_walk_name *entry)
+{
+	unsigned char type = entry->type != DT_UNKNOWN
+				 ? entry->type
+				 : tree_walk_type(dir_fd, entry->name);
+
+	if (type == DT_DIR)
+		return tree_walk_descend(walk, dir_fd, entry->name);
+	if (type == DT_LNK)
+		return tree_walk_link(walk, dir_fd, entry->name);
+	if (type == DT_REG)
+		return tree_walk_file(walk, dir_fd, entry->name);
 	return unpack_io_fault(walk->io, UNPACK_UNSAFE,
 	    "\"%s\" is no file, folder or link",
 	    unpack_io_name(walk->path, walk->path_len));
@@ -247,9 +273,9 @@ tree_walk_folder(struct tree_walk *walk, int fd)
 	result = tree_walk_list(walk, folder, &names);
 	(void)closedir(folder);
 	for (size_t i = 0; result == RESULT_OK && i < names.count; i++) {
-		result = tree_walk_push(walk, names.names[i]);
+		result = tree_walk_push(walk, names.names[i].name);
 		if (result == RESULT_OK)
-			result = tree_walk_entry(walk, fd, names.names[i]);
+			result = tree_walk_entry(walk, fd, &names.names[i]);
 		walk->path_len = path_len;
 		walk->path[path_len] = '\0';
 	}
