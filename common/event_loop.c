@@ -9,8 +9,8 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum result
-event_loop_new(struct event_base **base_r)
+static enum result
+event_loop_make(int flags, struct event_base **base_r)
 {
 	struct event_config *config = event_config_new();
 	struct event_base *base = NULL;
@@ -22,7 +22,8 @@ event_loop_new(struct event_base **base_r)
 	 * the process; splice(2) has no MSG_NOSIGNAL. */
 	if (signal(SIGPIPE, SIG_IGN) != SIG_ERR &&
 	    event_config_set_flag(config,
-		EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_NOLOCK) == 0 &&
+		EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_NOLOCK | flags) ==
+		0 &&
 	    event_config_require_features(config, EV_FEATURE_O1) == 0)
 		base = event_base_new_with_config(config);
 	event_config_free(config);
@@ -30,6 +31,18 @@ event_loop_new(struct event_base **base_r)
 		return RESULT_SYSTEM;
 	*base_r = base;
 	return RESULT_OK;
+}
+
+enum result
+event_loop_new(struct event_base **base_r)
+{
+	return event_loop_make(0, base_r);
+}
+
+enum result
+event_loop_new_batched(struct event_base **base_r)
+{
+	return event_loop_make(EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST, base_r);
 }
 
 uint64_t

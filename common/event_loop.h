@@ -17,6 +17,11 @@
  * Free with event_base_free. */
 enum result event_loop_new(struct event_base **base_r);
 
+/* The same for a process whose descriptors come and go by the thousand:
+ * changes of what is watched reach the kernel once a turn. No watched
+ * descriptor may then have a duplicate that outlives it. */
+enum result event_loop_new_batched(struct event_base **base_r);
+
 /* CLOCK_MONOTONIC in milliseconds. */
 uint64_t event_loop_now_ms(void);
 

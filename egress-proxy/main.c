@@ -79,7 +79,7 @@ main(void)
 		return IPC_EXIT_CRASH;
 	main_configure(&proxy->config);
 	main_raise_files();
-	if (event_loop_new(&base) != RESULT_OK ||
+	if (event_loop_new_batched(&base) != RESULT_OK ||
 	    proxy_init(proxy, base) != RESULT_OK ||
 	    proxy_control_init(&control, proxy) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "start_failed",

@@ -101,6 +101,14 @@ proxy_pause(struct proxy *proxy)
 	(void)event_add(proxy->resume, &rest);
 }
 
+/* Of the control socket, which lives as long as we do: a listener's
+ * duplicate would outlive the listener (event_loop_new_batched). */
+static void
+proxy_keep_reserve(struct proxy *proxy)
+{
+	proxy->reserve_fd = fcntl(IPC_CONTROL_FD, F_DUPFD_CLOEXEC, 0);
+}
+
 /* No descriptor is left: use the kept one to turn the client away, make the
  * oldest waiting one leave, and rest. */
 static void
@@ -119,7 +127,7 @@ proxy_on_shortage(struct proxy_listener *listener)
 	fd_close(&fd);
 	if (!proxy_evict(listener->sandbox, SESSION_LIST_LEAVING))
 		(void)proxy_evict(listener->sandbox, SESSION_LIST_WAITING);
-	proxy->reserve_fd = fcntl(listener->fd, F_DUPFD_CLOEXEC, 0);
+	proxy_keep_reserve(proxy);
 	proxy_pause(proxy);
 }
 
@@ -254,7 +262,7 @@ proxy_init(struct proxy *proxy, struct event_base *base)
 
 	TAILQ_INIT(&proxy->sandboxes);
 	proxy->base = base;
-	proxy->reserve_fd = fcntl(IPC_CONTROL_FD, F_DUPFD_CLOEXEC, 0);
+	proxy_keep_reserve(proxy);
 	proxy->files_max = proxy_files_max();
 	result = dns_new(base, &options, &proxy->dns);
 	if (result != RESULT_OK)

@@ -8,8 +8,6 @@
 #include "egress-proxy/session_net.h"
 
 #include <errno.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -228,11 +226,6 @@ session_net_send_upstream(
 static void
 session_net_decided(struct session_io *io)
 {
-	int on = 1;
-
-	/* Small writes of the client must not wait for an answer. */
-	(void)setsockopt(
-	    io->upstream_fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
 	io->shared->on_decision(&io->session, io->shared->context);
 	if (!event_initialized(&io->upstream_event))
 		session_net_watch(io, &io->upstream_event, io->upstream_fd,

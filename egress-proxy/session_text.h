@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Names of states, events and reasons, for the log and for tests. The texts
- * are part of the log's format: docs/egress-policy.md lists them.
+ * are part of the log's format: docs/egress-policy.md lists the reasons.
  */
 #ifndef EGRESS_PROXY_SESSION_TEXT_H
 #define EGRESS_PROXY_SESSION_TEXT_H

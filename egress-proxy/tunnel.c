@@ -9,6 +9,8 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -33,6 +35,7 @@ tunnel_start(struct tunnel *tunnel, int client_fd, int upstream_fd)
 	tunnel->ends[1].fd = upstream_fd;
 	tunnel->ends[0].writable = 1;
 	tunnel->ends[1].writable = 1;
+	tunnel->ends[0].prompt = 1; /* inherited from its listener */
 }
 
 static enum result
@@ -73,6 +76,19 @@ tunnel_release(struct tunnel_end *from, struct tunnel_shared *shared)
 	from->held = 0;
 }
 
+/* From the second write on, small pieces must not wait for an answer; many
+ * connections never come that far. */
+static void
+tunnel_prompt(const struct tunnel_end *from, struct tunnel_end *to)
+{
+	int on = 1;
+
+	if (to->prompt || from->moved == 0)
+		return;
+	to->prompt = 1;
+	(void)setsockopt(to->fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+}
+
 /* Write what is held. */
 static enum tunnel_step
 tunnel_flush(struct tunnel_end *from, struct tunnel_end *to,
@@ -80,6 +96,7 @@ tunnel_flush(struct tunnel_end *from, struct tunnel_end *to,
 {
 	ssize_t count;
 
+	tunnel_prompt(from, to);
 	if (from->pipe != NULL)
 		count = splice(from->pipe->read_fd, NULL, to->fd, NULL,
 		    from->held, SPLICE_F_MOVE | SPLICE_F_NONBLOCK);
@@ -152,6 +169,7 @@ tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
 		return TUNNEL_MOVED;
 	*count_r = (size_t)count;
 	from->stream = (size_t)count >= TUNNEL_STREAM_MIN;
+	tunnel_prompt(from, to);
 	sent = send(to->fd, shared->scratch, (size_t)count, MSG_NOSIGNAL);
 	if (sent < 0 && errno != EAGAIN && errno != EINTR)
 		return TUNNEL_FAILED;

@@ -41,7 +41,8 @@ struct tunnel_end {
 	unsigned readable : 1, writable : 1, hung_up : 1,
 	    eof : 1,              /* everything of this side was read */
 	    shut : 1,             /* we have sent our FIN to this side */
-	    stream : 1;           /* the last read was large: splice the next */
+	    stream : 1,           /* the last read was large: splice the next */
+	    prompt : 1;           /* TCP_NODELAY is set */
 	struct splice_pipe *pipe; /* holds the held bytes, or */
 	uint8_t *held_bytes;      /* holds them when no pipe could be had */
 	uint64_t moved; /* bytes read here and written to the other end */

@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -55,6 +56,60 @@ test_event_loop_no_sigpipe(void **state)
 	event_base_free(base);
 }
 
+struct test_event_loop_reuse {
+	struct event_base *base;
+	struct event *event;
+	int fds[2];
+	unsigned turns;
+};
+
+/* Each time the descriptor is closed and its number used again at once, as
+ * a busy proxy does; the new one must be watched like the old one. */
+static void
+test_event_loop_reuse(evutil_socket_t fd, short what, void *context)
+{
+	struct test_event_loop_reuse *test = context;
+
+	if (!(what & EV_READ))
+		return;
+	event_free(test->event);
+	close(test->fds[0]);
+	close(test->fds[1]);
+	if (++test->turns == 100) {
+		event_loop_stop(test->base);
+		return;
+	}
+	assert_int_equal(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, test->fds), 0);
+	assert_int_equal(test->fds[0], fd);
+	assert_int_equal(write(test->fds[1], "x", 1), 1);
+	test->event = event_new(test->base, test->fds[0],
+	    EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
+	    test_event_loop_reuse, test);
+	event_add(test->event, NULL);
+}
+
+static void
+test_event_loop_batched_reuse(void **state)
+{
+	struct test_event_loop_reuse test = {0};
+
+	(void)state;
+	assert_int_equal(event_loop_new_batched(&test.base), RESULT_OK);
+	assert_int_equal(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, test.fds), 0);
+	assert_int_equal(write(test.fds[1], "x", 1), 1);
+	test.event = event_new(test.base, test.fds[0],
+	    EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
+	    test_event_loop_reuse, &test);
+	event_add(test.event, NULL);
+	alarm(20);
+	assert_int_equal(event_loop_run(test.base), RESULT_OK);
+	alarm(0);
+	assert_int_equal(test.turns, 100);
+	event_base_free(test.base);
+}
+
 static void
 test_event_loop_timeval(void **state)
 {
@@ -71,6 +126,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_event_loop_runs_and_stops),
 	    cmocka_unit_test(test_event_loop_no_sigpipe),
+	    cmocka_unit_test(test_event_loop_batched_reuse),
 	    cmocka_unit_test(test_event_loop_timeval),
 	};
 
