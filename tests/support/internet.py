@@ -12,12 +12,12 @@ class DNSServer:
     a callable(name, type) returning a list, or an int for that rcode, or
     None for silence. Keeps every query in .queries."""
 
-    def __init__(self, zone, address="127.0.0.1", ttl=60):
+    def __init__(self, zone, address="127.0.0.1", ttl=60, port=0):
         self.zone, self.ttl = zone, ttl
         self.queries = []
         for _ in range(20):
             self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-            self.udp.bind((address, 0))
+            self.udp.bind((address, port))
             self.port = self.udp.getsockname()[1]
             self.tcp = socket.socket()
             try:
