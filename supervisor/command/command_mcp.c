@@ -254,39 +254,53 @@ command_mcp_list(int argc, char **argv)
 
 const struct command command_mcp_rows[] = {
     {"mcp run", "run an installed MCP server in its sandbox, on stdio",
-	"usage: agentnode mcp run [--lockfile FILE] [--verbose]\n"
+	"Usage: agentnode mcp run [--lockfile FILE] [--verbose]\n"
 	"         [--allow ENTRY]... [--env NAME=VALUE]... SLUG [-- WORD...]\n"
 	"\n"
 	"Speaks MCP on standard input and output, as the server would; this\n"
 	"is the command an MCP client is configured with (see 'mcp config').\n"
 	"The server sees no host, no key and no network but its allowlist.\n"
+	"Exits with the server's own code; 125 when it never started, with\n"
+	"the code on standard error.\n"
 	"\n"
+	"Options:\n"
 	"  --lockfile FILE   use this lockfile\n"
 	"  --verbose         copy the server's standard error to ours\n"
 	"  --allow ENTRY     reach this destination too, this time\n"
 	"  --env NAME=VALUE  set a variable for the server; not for secrets\n"
-	"  WORD              words for the server, behind those of install\n"
+	"  -- WORD...        words for the server, behind those of install\n"
 	"\n"
-	"Exits with the server's own code; 125 when it never started, with\n"
-	"the code on standard error.\n"
-	"\n"
-	"example: agentnode mcp run server-everything\n",
+	"Example:\n"
+	"  agentnode mcp run server-everything\n",
 	command_mcp_run},
     {"mcp tools", "list the tools of an installed MCP server",
-	"usage: agentnode mcp tools [--json] [--lockfile FILE] [--verbose]\n"
+	"Usage: agentnode mcp tools [--json] [--lockfile FILE] [--verbose]\n"
 	"         [--allow ENTRY]... [--env NAME=VALUE]... SLUG [-- WORD...]\n"
 	"\n"
 	"Starts the server in its sandbox, asks for its tools and ends it.\n"
 	"Tools outside the allowlist are marked.\n"
 	"\n"
-	"example: agentnode mcp tools server-everything\n",
+	"Options:\n"
+	"  --json            {\"tools\": [{name, description, allowed}]}\n"
+	"  --lockfile FILE   use this lockfile\n"
+	"  --verbose         copy the server's standard error to ours\n"
+	"  --allow ENTRY     reach this destination too, this time\n"
+	"  --env NAME=VALUE  set a variable for the server\n"
+	"\n"
+	"Example:\n"
+	"  agentnode mcp tools server-everything\n",
 	command_mcp_tools},
     {"mcp list", "list the installed MCP servers",
-	"usage: agentnode mcp list [--json] [--lockfile FILE]\n"
+	"Usage: agentnode mcp list [--json] [--lockfile FILE]\n"
 	"\n"
 	"One line per server: what it is, what it reaches, what it keeps.\n"
 	"\n"
-	"example: agentnode mcp list\n",
+	"Options:\n"
+	"  --json            lockfile and servers as one object\n"
+	"  --lockfile FILE   use this lockfile\n"
+	"\n"
+	"Example:\n"
+	"  agentnode mcp list\n",
 	command_mcp_list},
     {NULL, NULL, NULL, NULL},
 };

@@ -219,7 +219,7 @@ command_mcp_client_print(const struct command_mcp_client_options *options,
 }
 
 static int
-command_mcp_config(int argc, char **argv)
+command_mcp_client_config(int argc, char **argv)
 {
 	struct command_mcp_client_options options;
 	struct json_fault fault = {""};
@@ -311,7 +311,7 @@ command_mcp_client_show(
 }
 
 static int
-command_mcp_client_import(const json_t *servers, bool as_json)
+command_mcp_client_servers(const json_t *servers, bool as_json)
 {
 	json_t *list = json_array(), *server, *object;
 	struct mcp_import_row row;
@@ -343,7 +343,7 @@ command_mcp_client_import(const json_t *servers, bool as_json)
 }
 
 static int
-command_mcp_import(int argc, char **argv)
+command_mcp_client_import(int argc, char **argv)
 {
 	static const struct option known[] = {
 	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
@@ -372,7 +372,7 @@ command_mcp_import(int argc, char **argv)
 		code = command_error(
 		    COMMAND_CONFIG, "%s: %s", argv[optind], fault.text);
 	else
-		code = command_mcp_client_import(servers, as_json);
+		code = command_mcp_client_servers(servers, as_json);
 	json_decref(servers);
 	free(bytes);
 	return code;
@@ -380,27 +380,37 @@ command_mcp_import(int argc, char **argv)
 
 const struct command command_mcp_client_rows[] = {
     {"mcp config", "print a client's snippet for an installed server",
-	"usage: agentnode mcp config SLUG --client CLIENT [--lockfile FILE]\n"
+	"Usage: agentnode mcp config SLUG --client CLIENT [--lockfile FILE]\n"
 	"         [--verbose] [--allow ENTRY]... [--env NAME=VALUE]...\n"
 	"         [-- WORD...]\n"
 	"\n"
-	"CLIENT is claude-desktop, claude-code, cursor, vscode or codex. The\n"
-	"snippet holds the absolute paths of agentnode and of the lockfile;\n"
-	"the other options are passed on to 'mcp run'.\n"
+	"Prints what goes into the client's file; it holds the absolute paths\n"
+	"of agentnode and of the lockfile.\n"
 	"\n"
-	"example: agentnode mcp config server-everything --client cursor\n",
-	command_mcp_config},
+	"Options:\n"
+	"  --client CLIENT   claude-desktop, claude-code, cursor, vscode or\n"
+	"                    codex\n"
+	"  --lockfile FILE   use this lockfile\n"
+	"  --verbose, --allow ENTRY, --env NAME=VALUE, -- WORD...\n"
+	"                    are passed on to 'mcp run'\n"
+	"\n"
+	"Example:\n"
+	"  agentnode mcp config server-everything --client cursor\n",
+	command_mcp_client_config},
     {"mcp import", "say how to install what a client's file runs",
-	"usage: agentnode mcp import [--json] FILE\n"
+	"Usage: agentnode mcp import [--json] FILE\n"
 	"\n"
 	"Reads an MCP client's configuration (JSON, or TOML of codex) and\n"
 	"says for each server which command installs it pinned. Environment\n"
 	"variables are named, their values are not read. Nothing is changed.\n"
-	"\n"
 	"Exits 0 when every server can be installed as it stands, 1 when one\n"
 	"has to be pinned first or cannot run in a sandbox.\n"
 	"\n"
-	"example: agentnode mcp import ~/.cursor/mcp.json\n",
-	command_mcp_import},
+	"Options:\n"
+	"  --json   {\"servers\": [{name, status, command, reason, env}]}\n"
+	"\n"
+	"Example:\n"
+	"  agentnode mcp import ~/.cursor/mcp.json\n",
+	command_mcp_client_import},
     {NULL, NULL, NULL, NULL},
 };

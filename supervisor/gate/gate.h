@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "supervisor/gate/gate_copy.h"
+#include "supervisor/gate/gate_event.h"
 #include "supervisor/gate/gate_listing.h"
 #include "supervisor/gate/gate_stderr.h"
 #include "supervisor/gate/mcp_line.h"
@@ -27,16 +28,6 @@ enum gate_mode {
 	GATE_TEXT,
 	GATE_RAW,
 	GATE_TOOLS
-};
-
-enum gate_stream {
-	GATE_CLIENT_IN,
-	GATE_CLIENT_OUT,
-	GATE_CLIENT_ERR,
-	GATE_WORK_IN,
-	GATE_WORK_OUT,
-	GATE_WORK_ERR,
-	GATE_STREAM_COUNT
 };
 
 enum gate_state {
@@ -67,25 +58,6 @@ struct gate_options {
 	uint64_t grace_ms;        /* after the client's end */
 	uint64_t list_timeout_ms; /* tools mode: for all of it */
 	bool json;                /* tools mode: output form */
-};
-
-enum gate_event_kind {
-	GATE_EVENT_START,  /* every stream is there */
-	GATE_EVENT_BYTES,  /* stream, bytes, len */
-	GATE_EVENT_EOF,    /* stream: an input ended */
-	GATE_EVENT_BROKEN, /* stream: nobody reads an output any more */
-	GATE_EVENT_ROOM,   /* an output was written to */
-	GATE_EVENT_ENDED,  /* text: how the workload ended */
-	GATE_EVENT_TIME    /* the clock moved on */
-};
-
-struct gate_event {
-	enum gate_event_kind kind;
-	enum gate_stream stream;
-	const char *bytes;
-	size_t len;
-	const char *text;
-	uint64_t now_ms;
 };
 
 struct gate {

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The streams of a gate and what can happen to them: the alphabet that
+ * gate_io speaks to gate_step, and the machine tests play.
+ */
+#ifndef SUPERVISOR_GATE_GATE_EVENT_H
+#define SUPERVISOR_GATE_GATE_EVENT_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+enum gate_stream {
+	GATE_CLIENT_IN,
+	GATE_CLIENT_OUT,
+	GATE_CLIENT_ERR,
+	GATE_WORK_IN,
+	GATE_WORK_OUT,
+	GATE_WORK_ERR,
+	GATE_STREAM_COUNT
+};
+
+enum gate_event_kind {
+	GATE_EVENT_START,  /* every stream is there */
+	GATE_EVENT_BYTES,  /* stream, bytes, len */
+	GATE_EVENT_EOF,    /* stream: an input ended */
+	GATE_EVENT_BROKEN, /* stream: nobody reads an output any more */
+	GATE_EVENT_ROOM,   /* an output was written to */
+	GATE_EVENT_ENDED,  /* text: how the workload ended */
+	GATE_EVENT_TIME    /* the clock moved on */
+};
+
+struct gate_event {
+	enum gate_event_kind kind;
+	enum gate_stream stream;
+	const char *bytes;
+	size_t len;
+	const char *text;
+	uint64_t now_ms;
+};
+
+#endif
