@@ -65,7 +65,11 @@ engine_spawn_hide_unified(void)
 		return -1;
 	if (mount("none", "/", NULL, MS_REC | MS_SLAVE, NULL) != 0)
 		return -1;
-	return umount2("/sys/fs/cgroup/unified", MNT_DETACH);
+	/* Not there (any more): that is what was asked for. */
+	if (umount2("/sys/fs/cgroup/unified", MNT_DETACH) != 0 &&
+	    errno != EINVAL && errno != ENOENT)
+		return -1;
+	return 0;
 }
 
 static void

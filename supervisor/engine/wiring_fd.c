@@ -288,8 +288,11 @@ wiring_fd_open(struct wiring_fd *wiring, char *detail_r, size_t size)
 		return RESULT_SYSTEM;
 	if (fd_set_nonblocking(pair[0], true) != RESULT_OK)
 		return RESULT_SYSTEM;
-	return fd_send(
+	result = fd_send(
 	    wiring->control, &wiring->setup, sizeof(wiring->setup), NULL, 0);
+	if (result == RESULT_OK)
+		detail_r[0] = '\0';
+	return result;
 }
 
 enum result
