@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The states of a sandbox and what it is made of. Private to sandbox.c
- * (the story) and sandbox_steps.c (what each state does); nobody else
- * includes it.
+ * (the story), sandbox_steps.c (what each state does) and sandbox_inside.c
+ * (what comes from the container); nobody else includes it.
  */
 #ifndef SUPERVISOR_SANDBOX_STATE_H
 #define SUPERVISOR_SANDBOX_STATE_H
@@ -69,6 +69,9 @@ void sandbox_enter(
 /* The only way to a bad end: the first code stays. */
 void sandbox_close(
     struct sandbox *sandbox, const char *code, const char *detail);
+
+/* What init says, and its end (sandbox_inside.c). */
+extern const struct wiring_fd_handlers sandbox_inside_handlers;
 
 /* What a state does when it is entered (sandbox_steps.c). */
 void sandbox_steps_audit(struct sandbox *sandbox);

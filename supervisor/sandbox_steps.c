@@ -8,17 +8,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/pidfd.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "supervisor/engine/init_check.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
 #include "supervisor/sandbox_state.h"
-#include "supervisor/sandbox_walls.h"
 
 /* ---- the launch record ---- */
 
@@ -134,8 +131,9 @@ sandbox_steps_start_parts(struct sandbox *sandbox)
 		result = log_fd < 0
 			     ? RESULT_SYSTEM
 			     : volume_check_start(sandbox->base, plan->volumes,
-				   count, log_fd, sandbox_steps_on_volumes,
-				   sandbox, &sandbox->volumes);
+				   count, log_fd, plan->no_landlock,
+				   sandbox_steps_on_volumes, sandbox,
+				   &sandbox->volumes);
 		fd_close(&log_fd);
 	}
 	return result;
@@ -165,207 +163,6 @@ sandbox_steps_on_client(const struct engine_call_end *end, void *context)
 	sandbox_close(sandbox,
 	    sandbox->state == SANDBOX_HELLO ? "engine_failed" : "engine_died",
 	    detail);
-}
-
-static void
-sandbox_steps_on_monitor(int exit_code, int number, void *context)
-{
-	struct sandbox *sandbox = context;
-
-	(void)exit_code;
-	(void)number;
-	if (sandbox->state < SANDBOX_BYE)
-		sandbox_close(sandbox, "engine_died",
-		    "the engine's monitor of the container died");
-}
-
-static void
-sandbox_steps_on_init(int exit_code, int number, void *context)
-{
-	struct sandbox *sandbox = context;
-
-	(void)exit_code;
-	(void)number;
-	if (sandbox->state < SANDBOX_BYE)
-		sandbox_close(
-		    sandbox, "init_died", "the container's init died");
-}
-
-/* init's parent, which is the engine's monitor. */
-static pid_t
-sandbox_steps_parent(pid_t pid)
-{
-	char path[64], text[512];
-	const char *close;
-	long parent = -1;
-	FILE *file;
-
-	(void)snprintf(path, sizeof(path), "/proc/%ld/stat", (long)pid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return -1;
-	if (fgets(text, sizeof(text), file) != NULL &&
-	    (close = strrchr(text, ')')) != NULL &&
-	    sscanf(close + 1, " %*c %ld", &parent) != 1)
-		parent = -1;
-	(void)fclose(file);
-	return (pid_t)parent;
-}
-
-static enum result
-sandbox_steps_watch(struct sandbox *sandbox, pid_t pid)
-{
-	pid_t parent = sandbox_steps_parent(pid);
-	int init = pidfd_open(pid, 0);
-	int monitor = parent > 1 ? pidfd_open(parent, 0) : -1;
-	enum result result = RESULT_SYSTEM;
-
-	if (init >= 0 && monitor >= 0) {
-		result = process_watch_new(sandbox->base, init, false,
-		    sandbox_steps_on_init, sandbox, &sandbox->init);
-		init = -1;
-	}
-	if (result == RESULT_OK) {
-		result = process_watch_new(sandbox->base, monitor, false,
-		    sandbox_steps_on_monitor, sandbox, &sandbox->monitor);
-		monitor = -1;
-	}
-	fd_close(&init);
-	fd_close(&monitor);
-	return result;
-}
-
-/* ---- what init says ---- */
-
-static void
-sandbox_steps_on_hello(pid_t pid, void *context)
-{
-	struct sandbox *sandbox = context;
-	char detail[256] = "";
-	enum result result;
-
-	if (sandbox->state != SANDBOX_HELLO)
-		return;
-	result = cgroup_find(pid, &sandbox->cgroup, detail, sizeof(detail));
-	if (result == RESULT_OK &&
-	    sandbox_steps_watch(sandbox, pid) != RESULT_OK) {
-		sandbox_close(sandbox, "engine_failed",
-		    "the container's init or its monitor cannot be watched");
-		return;
-	}
-	if (result == RESULT_OK && !sandbox->plan.no_limits)
-		result = cgroup_check_limits(&sandbox->cgroup,
-		    &sandbox->plan.limits, detail, sizeof(detail));
-	if (result != RESULT_OK)
-		sandbox_close(sandbox, "limits_mismatch", detail);
-	else if (init_check(pid,
-		     sandbox->plan.host.memory.rootless ? 0
-							: sandbox->plan.uid.uid,
-		     detail, sizeof(detail)) != RESULT_OK)
-		sandbox_close(sandbox, "walls_mismatch", detail);
-	else
-		sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");
-	sandbox->init_pid = pid;
-}
-
-static void
-sandbox_steps_on_listener(uint32_t index, int fd, void *context)
-{
-	struct sandbox *sandbox = context;
-
-	if (sandbox->state != SANDBOX_LISTENERS || sandbox->egress == NULL) {
-		fd_close(&fd);
-		return;
-	}
-	if (egress_part_listen(sandbox->egress, index, fd) != RESULT_OK)
-		sandbox_close(sandbox, "proxy_died",
-		    "a listener cannot be passed to egress-proxy");
-}
-
-static void
-sandbox_steps_on_report(int fd, void *context)
-{
-	struct sandbox *sandbox = context;
-	char detail[400] = "";
-
-	if (sandbox->state != SANDBOX_LISTENERS) {
-		fd_close(&fd);
-		return;
-	}
-	if (sandbox_walls_check(&sandbox->plan, fd, detail, sizeof(detail)) !=
-	    RESULT_OK)
-		sandbox_close(sandbox, "walls_mismatch", detail);
-	else if (sandbox_walls_volumes(&sandbox->plan, sandbox->init_pid,
-		     detail, sizeof(detail)) != RESULT_OK)
-		sandbox_close(sandbox, "integrity_volume", detail);
-	else
-		sandbox_enter(sandbox, SANDBOX_CHECKS, "the report fits");
-	fd_close(&fd);
-}
-
-static void
-sandbox_steps_on_tree(bool is_export, int error, void *context)
-{
-	struct sandbox *sandbox = context;
-	bool expected =
-	    sandbox->state == (is_export ? SANDBOX_EXPORT : SANDBOX_IMPORT);
-	char detail[400];
-
-	if (!expected)
-		return;
-	if (error == 0) {
-		sandbox->next_tree++;
-		sandbox_steps_tree(sandbox);
-		return;
-	}
-	(void)snprintf(detail, sizeof(detail),
-	    "files cannot be copied %s %s: %s", is_export ? "out of" : "into",
-	    sandbox->plan.trees[sandbox->next_tree].path, strerror(error));
-	sandbox_close(
-	    sandbox, is_export ? "export_failed" : "import_failed", detail);
-}
-
-static void
-sandbox_steps_on_status(const struct init_status *status, void *context)
-{
-	struct sandbox *sandbox = context;
-	struct sandbox_outcome *outcome = &sandbox->outcome;
-
-	if (sandbox->state != SANDBOX_RUNNING)
-		return;
-	(void)event_del(sandbox->wall);
-	if (status->exec_errno != 0) {
-		outcome->started = false;
-		(void)snprintf(
-		    outcome->code, sizeof(outcome->code), "%s", "exec_failed");
-		(void)snprintf(outcome->detail, sizeof(outcome->detail),
-		    "the command cannot be executed in the sandbox: %s",
-		    strerror(status->exec_errno));
-	} else {
-		outcome->exit_code = status->exit_code;
-		outcome->signal = status->signal;
-	}
-	sandbox_enter(sandbox, SANDBOX_EXPORT, "the workload ended");
-}
-
-static void
-sandbox_steps_on_wiring_end(enum result why, const char *detail, void *context)
-{
-	struct sandbox *sandbox = context;
-	const char *code = "init_protocol";
-
-	if (sandbox->state == SANDBOX_BYE && why == RESULT_EOF)
-		return; /* in order; the client ends next */
-	/* Without a first word the client knows more: its end is near. */
-	if (sandbox->state == SANDBOX_HELLO && why == RESULT_EOF)
-		return;
-	if (why == RESULT_EOF)
-		code = "init_died";
-	else if (why == RESULT_SYSTEM)
-		code = "init_failed";
-	else if (why == RESULT_MISMATCH)
-		code = "listener_mismatch";
-	sandbox_close(sandbox, code, detail);
 }
 
 /* ---- start: parts and engine at the same time ---- */
@@ -434,10 +231,6 @@ sandbox_steps_on_leftovers(void *context)
 void
 sandbox_steps_start(struct sandbox *sandbox)
 {
-	static const struct wiring_fd_handlers handlers = {
-	    sandbox_steps_on_hello, sandbox_steps_on_listener,
-	    sandbox_steps_on_report, sandbox_steps_on_tree,
-	    sandbox_steps_on_status, sandbox_steps_on_wiring_end};
 	static const struct container_end_handlers end_handlers = {
 	    sandbox_steps_on_dead, sandbox_steps_on_removed};
 	struct sandbox_plan *plan = &sandbox->plan;
@@ -447,8 +240,9 @@ sandbox_steps_start(struct sandbox *sandbox)
 	result = container_end_new(sandbox->base, &plan->host, plan->argv->name,
 	    &end_handlers, sandbox, &sandbox->end);
 	if (result == RESULT_OK)
-		result = wiring_fd_new(sandbox->base, &plan->setup, &handlers,
-		    sandbox, &sandbox->wiring, detail, sizeof(detail));
+		result = wiring_fd_new(sandbox->base, &plan->setup,
+		    &sandbox_inside_handlers, sandbox, &sandbox->wiring, detail,
+		    sizeof(detail));
 	/* The slowest first. */
 	if (result == RESULT_OK)
 		result = sandbox_steps_start_client(sandbox);

@@ -43,6 +43,12 @@ struct container_end {
 };
 
 static void
+container_end_enter(struct container_end *end, enum container_end_state state)
+{
+	end->state = state;
+}
+
+static void
 container_end_wait(struct container_end *end, unsigned ms)
 {
 	struct timeval time = event_loop_timeval(ms);
@@ -65,7 +71,7 @@ container_end_kill_round(struct container_end *end)
 		container_end_wait(end, CONTAINER_END_TICK_MS);
 		return;
 	}
-	end->state = CONTAINER_END_IDLE;
+	container_end_enter(end, CONTAINER_END_IDLE);
 	end->handlers.on_dead(dead, end->context);
 }
 
@@ -73,7 +79,7 @@ static void
 container_end_finish(
     struct container_end *end, bool removed, const char *detail)
 {
-	end->state = CONTAINER_END_IDLE;
+	container_end_enter(end, CONTAINER_END_IDLE);
 	end->handlers.on_removed(removed, detail, end->context);
 }
 
@@ -84,7 +90,7 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 	int code = answer->exit_code;
 
 	if (end->state == CONTAINER_END_REMOVE) {
-		end->state = CONTAINER_END_ASK;
+		container_end_enter(end, CONTAINER_END_ASK);
 		container_end_wait(end, 0);
 	} else if (code == 1) {
 		container_end_finish(end, true, "");
@@ -93,7 +99,7 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 		    "the engine still knows the container: run `agentnode "
 		    "sandbox gc`");
 	} else {
-		end->state = CONTAINER_END_REMOVE;
+		container_end_enter(end, CONTAINER_END_REMOVE);
 		container_end_wait(end, CONTAINER_END_AGAIN_MS);
 	}
 }
@@ -148,7 +154,7 @@ container_end_on_tick(evutil_socket_t fd, short what, void *context)
 		if (end->cgroup.id[0] != '\0' && !container_end_is_stored(end))
 			container_end_finish(end, true, "");
 		else {
-			end->state = CONTAINER_END_REMOVE;
+			container_end_enter(end, CONTAINER_END_REMOVE);
 			container_end_call(end, end->state);
 		}
 		break;
@@ -190,7 +196,7 @@ container_end_kill(struct container_end *end, const struct cgroup *cgroup)
 {
 	if (end->state != CONTAINER_END_IDLE)
 		return RESULT_INTERNAL;
-	end->state = CONTAINER_END_KILL;
+	container_end_enter(end, CONTAINER_END_KILL);
 	end->cgroup = *cgroup;
 	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
 	(void)cgroup_kill(&end->cgroup); /* the first round at once */
@@ -203,7 +209,8 @@ container_end_remove(struct container_end *end, bool client_removed)
 {
 	if (end->state != CONTAINER_END_IDLE)
 		return RESULT_INTERNAL;
-	end->state = client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE;
+	container_end_enter(end,
+	    client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE);
 	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
 	container_end_wait(end, 0);
 	return RESULT_OK;

@@ -196,7 +196,7 @@ doctor_engine_leftovers(struct doctor *doctor, struct doctor_finding *finding)
 
 	if (!doctor->has_host)
 		return;
-	if (engine_gc_count(&doctor->host, &count, detail, sizeof(detail)) !=
+	if (engine_gc_run_count(&doctor->host, &count, detail, sizeof(detail)) !=
 	    RESULT_OK) {
 		doctor_say(finding, false, "%s", detail);
 		return;

@@ -34,7 +34,7 @@ enum result engine_gc_run(const struct engine_host *host, json_t **report_r,
     char *detail_r, size_t detail_size);
 
 /* How many leftover containers and volumes there are. */
-enum result engine_gc_count(const struct engine_host *host, size_t *count_r,
+enum result engine_gc_run_count(const struct engine_host *host, size_t *count_r,
     char *detail_r, size_t detail_size);
 
 #endif

@@ -227,8 +227,8 @@ engine_gc_run_note(const struct engine_host *host, const char *kind,
 }
 
 enum result
-engine_gc_count(const struct engine_host *host, size_t *count_r, char *detail_r,
-    size_t detail_size)
+engine_gc_run_count(const struct engine_host *host, size_t *count_r,
+    char *detail_r, size_t detail_size)
 {
 	json_t *found = json_array();
 	enum result result = engine_gc_run_each(
