@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/engine/engine_spawn.h"
+#include "supervisor/child_layers.h"
 #include "supervisor/engine/process_watch.h"
 
 #define CHILD_DETAIL_MAX 256U
@@ -30,6 +31,7 @@ struct child {
 	struct child_handlers handlers;
 	void *context;
 	bool ready;
+	bool no_landlock;              /* the named override was passed on */
 	char detail[CHILD_DETAIL_MAX]; /* why we killed it; "" : it ended */
 };
 
@@ -110,7 +112,7 @@ static void
 child_kill(struct child *child, const char *detail)
 {
 	if (child->detail[0] == '\0')
-		(void)snprintf(child->detail, sizeof(child->detail), "%s: %s",
+		(void)snprintf(child->detail, sizeof(child->detail), "%s: %.200s",
 		    child_name(child), detail);
 	process_watch_kill(child->watch);
 }
@@ -121,6 +123,22 @@ child_on_deadline(evutil_socket_t fd, short what, void *context)
 	(void)fd;
 	(void)what;
 	child_kill(context, "it was not ready within its start-up deadline");
+}
+
+/* Whatever it is confined with must be in force before it is used. */
+static bool
+child_is_confined(struct child *child, const struct ipc_message *message)
+{
+	const char *missing = child_layers_missing_borrow(
+	    json_object_get(message->body, "layers"), child->no_landlock);
+	char detail[CHILD_DETAIL_MAX];
+
+	if (missing == NULL)
+		return true;
+	(void)snprintf(
+	    detail, sizeof(detail), "its layer %.60s is not in force", missing);
+	child_kill(child, detail);
+	return false;
 }
 
 static void
@@ -138,6 +156,8 @@ child_on_message(struct ipc_message *message, void *context)
 		child_kill(child, "it said ready twice");
 		return;
 	}
+	if (!child_is_confined(child, message))
+		return;
 	child->ready = true;
 	(void)event_del(child->deadline);
 	peer_set_state(child->peer, IPC_RUNNING);
@@ -295,6 +315,8 @@ child_start(struct event_base *base, const struct child_spec *spec,
 	if (child == NULL)
 		return RESULT_NO_MEMORY;
 	child->role = spec->role;
+	child->no_landlock = json_is_true(json_object_get(
+	    json_object_get(spec->config, "options"), "no_landlock"));
 	child->handlers = *handlers;
 	child->context = context;
 	result = fd_socketpair(pair);

@@ -114,8 +114,8 @@ volume_check_on_end(struct child *child, int exit_code, int number,
 }
 
 static enum result
-volume_check_spawn(
-    struct volume_check *check, struct event_base *base, int log_fd)
+volume_check_spawn(struct volume_check *check, struct event_base *base,
+    int log_fd, bool no_landlock)
 {
 	static const struct child_handlers handlers = {volume_check_on_ready,
 	    volume_check_on_message, volume_check_on_end};
@@ -127,8 +127,8 @@ volume_check_spawn(
 
 	for (size_t i = 0; i < check->count; i++)
 		fds[i + 1] = check->volumes[i].dir_fd;
-	spec.config =
-	    json_pack("{s:{s:i}}", "options", "roots", (int)check->count);
+	spec.config = json_pack("{s:{s:i, s:b}}", "options", "roots",
+	    (int)check->count, "no_landlock", no_landlock);
 	if (spec.config == NULL)
 		return RESULT_NO_MEMORY;
 	result = child_start(base, &spec, &handlers, check, &check->child);
@@ -139,7 +139,8 @@ volume_check_spawn(
 enum result
 volume_check_start(struct event_base *base,
     const struct volume_check_one *volumes, size_t count, int log_fd,
-    volume_check_done *done, void *context, struct volume_check **check_r)
+    bool no_landlock, volume_check_done *done, void *context,
+    struct volume_check **check_r)
 {
 	struct volume_check *check = calloc(1, sizeof(*check));
 	enum result result;
@@ -153,7 +154,7 @@ volume_check_start(struct event_base *base,
 	check->count = count;
 	check->done = done;
 	check->context = context;
-	result = volume_check_spawn(check, base, log_fd);
+	result = volume_check_spawn(check, base, log_fd, no_landlock);
 	if (result != RESULT_OK) {
 		volume_check_free(&check);
 		return result;

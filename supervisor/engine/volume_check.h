@@ -8,6 +8,7 @@
 #define SUPERVISOR_ENGINE_VOLUME_CHECK_H
 
 #include <event2/event.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/result.h"
@@ -29,10 +30,11 @@ typedef void volume_check_done(
     enum result result, const char *detail, void *context);
 
 /* Takes the directory descriptors, also on failure (but for a count of 0
- * or above the maximum). */
+ * or above the maximum). no_landlock: the named override is in force. */
 enum result volume_check_start(struct event_base *base,
     const struct volume_check_one *volumes, size_t count, int log_fd,
-    volume_check_done *done, void *context, struct volume_check **check_r);
+    bool no_landlock, volume_check_done *done, void *context,
+    struct volume_check **check_r);
 /* Accepts NULL, clears. */
 void volume_check_free(struct volume_check **check);
 

@@ -3,3 +3,4 @@
 add_scenario(i09_mounted_volume TIMEOUT 120)
 add_scenario(i12_every_refusal TIMEOUT 120)
 add_unit_test(cgroup_kill LIBRARIES supervisor_engine)
+add_unit_test(child_layers LIBRARIES supervisor_engine)

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The judge of `ready` (see the header). Must never take a layer that was
+ * not named for one that is there.
+ */
+#include "supervisor/child_layers.h"
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+/* What every process reports, whatever else it does. */
+static const char *const child_layers_required[] = {
+    "no_new_privs", "seccomp", "unprivileged", "landlock", NULL};
+
+static bool
+child_layers_may_miss(const char *name, bool no_landlock)
+{
+	return no_landlock && strcmp(name, "landlock") == 0;
+}
+
+const char *
+child_layers_missing_borrow(const json_t *layers, bool no_landlock)
+{
+	const char *name;
+	json_t *value;
+
+	for (size_t i = 0; child_layers_required[i] != NULL; i++) {
+		name = child_layers_required[i];
+		if (!json_is_boolean(json_object_get(layers, name)))
+			return name;
+	}
+	json_object_foreach((json_t *)(uintptr_t)layers, name, value)
+	{
+		if (strcmp(name, "landlock_abi") == 0)
+			continue; /* a number, for the log */
+		if (!json_is_true(value) &&
+		    !(json_is_false(value) &&
+			child_layers_may_miss(name, no_landlock)))
+			return name;
+	}
+	return NULL;
+}

@@ -1,0 +1,67 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* A layer that is not in force, or not spoken of, is a missing layer. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <string.h>
+
+#include "supervisor/child_layers.h"
+
+#define ALL "\"no_new_privs\":true,\"seccomp\":true,\"unprivileged\":true"
+
+static const struct {
+	const char *text;
+	bool no_landlock;
+	const char *missing;
+} test_child_layers_rows[] = {
+    {"{" ALL ",\"landlock\":true,\"landlock_abi\":7}", false, NULL},
+    {"{" ALL ",\"landlock\":true,\"no_core\":true}", false, NULL},
+    {"{" ALL ",\"landlock\":false,\"landlock_abi\":0}", true, NULL},
+    {"{" ALL ",\"landlock\":false,\"landlock_abi\":0}", false, "landlock"},
+    {"{" ALL "}", true, "landlock"},
+    {"{" ALL ",\"landlock\":true,\"no_core\":false}", true, "no_core"},
+    {"{" ALL ",\"landlock\":true,\"new\":1}", true, "new"},
+    {"{\"no_new_privs\":true,\"seccomp\":false,\"unprivileged\":true,"
+     "\"landlock\":true}",
+	true, "seccomp"},
+    {"{\"no_new_privs\":true,\"unprivileged\":true,\"landlock\":true}", false,
+	"seccomp"},
+    {"{}", false, "no_new_privs"},
+};
+
+static void
+test_child_layers_table(void **state)
+{
+	size_t count =
+	    sizeof(test_child_layers_rows) / sizeof(test_child_layers_rows[0]);
+
+	(void)state;
+	for (size_t i = 0; i < count; i++) {
+		const char *want = test_child_layers_rows[i].missing, *got;
+		json_t *layers =
+		    json_loads(test_child_layers_rows[i].text, 0, NULL);
+
+		assert_non_null(layers);
+		got = child_layers_missing_borrow(
+		    layers, test_child_layers_rows[i].no_landlock);
+		if (want == NULL ? got != NULL
+				 : got == NULL || strcmp(got, want) != 0)
+			fail_msg("row %zu: %s", i, got == NULL ? "-" : got);
+		json_decref(layers);
+	}
+	assert_string_equal(
+	    child_layers_missing_borrow(NULL, false), "no_new_privs");
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_child_layers_table),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
