@@ -333,11 +333,6 @@ command_mcp_install_services(struct command_mcp_install *run)
 		&engine) != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE, "%s", engine.detail);
 	run->has_host = true;
-	if (event_loop_new(&install->base) != RESULT_OK ||
-	    audit_start(install->base, home, NULL, NULL, &install->audit) !=
-		RESULT_OK)
-		return command_error(
-		    COMMAND_INTERNAL, "the audit ledger could not be started");
 	install->config = run->config;
 	install->host = &run->host;
 	install->request = &run->request;
