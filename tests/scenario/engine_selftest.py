@@ -7,6 +7,7 @@ import os
 
 import engine_case
 import harness
+import schema_check
 from harness import check
 
 WEAK = os.path.join(harness.BUILD, "tests", "selftest_weak")
@@ -63,6 +64,9 @@ shipped = done.json() if done.code == 0 else {}
 check("the command says the same", done.code == 0 and
       [one["name"] for one in shipped["probes"]]
       == [one["name"] for one in probes], done)
+faults = list(schema_check.faults(shipped, schema_check.load(
+    harness.SOURCE, "sandbox-selftest")))
+check("its JSON holds to the schema", not faults, faults)
 for what, variant in (("init's protection and Landlock domain", "open"),
                       ("init's own protection", "dumpable"),
                       ("init's Landlock domain", "bare"),
