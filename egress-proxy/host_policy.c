@@ -157,6 +157,13 @@ host_policy_add_ech(struct host_policy *policy, const char *name)
 	    &policy->ech, &domain, sizeof(domain), HOST_POLICY_ENTRIES_MAX);
 }
 
+/* One address, not a network. */
+static bool
+host_policy_is_single(const struct ip_cidr *range)
+{
+	return range->prefix == (range->base.family == 4 ? 32 : 128);
+}
+
 static struct ip_cidr_list
 host_policy_own_list(const struct host_policy *policy)
 {
@@ -247,9 +254,29 @@ host_policy_denied_address(const struct host_policy *policy,
 	return NULL;
 }
 
+/* True when address is one that this host itself has. */
+static bool
+host_policy_is_this_host(
+    const struct host_policy *policy, const struct ip_addr *address)
+{
+	const struct ip_cidr *own = policy->own.items;
+	size_t i;
+
+	for (i = 0; i < policy->own.count; i++) {
+		struct ip_cidr_list list = {&own[i], 1};
+
+		if (host_policy_is_single(&own[i]) &&
+		    ip_addr_in(address, &list))
+			return true;
+	}
+	return false;
+}
+
 /* True when a range that was written down opens this address. A range opens
  * addresses that are not global only when its own base is of the same kind:
- * 192.0.0.0/8 does not open 192.168.0.0/16. Metadata stays closed. */
+ * 192.0.0.0/8 does not open 192.168.0.0/16. A network does not open this
+ * host's address in it: that has to be written down alone. Metadata stays
+ * closed. */
 static bool
 host_policy_range_opens(const struct host_policy *policy,
     const struct ip_cidr *range, const struct ip_addr *address,
@@ -261,6 +288,10 @@ host_policy_range_opens(const struct host_policy *policy,
 	enum ip_verdict verdict;
 
 	if (!ip_addr_in(address, &list))
+		return false;
+	*rule_r = "an address of this host";
+	if (!host_policy_is_single(range) &&
+	    host_policy_is_this_host(policy, address))
 		return false;
 	verdict = ip_addr_judge(address, &own, rule_r);
 	if (verdict == IP_GLOBAL)
@@ -406,7 +437,8 @@ host_policy_extra_within(
 	return true;
 }
 
-/* Every range of the host that was refused before still is. */
+/* Every range of the host that was refused before still is; an address of
+ * its own by itself, since a network of its own refuses less. */
 static bool
 host_policy_own_within(
     const struct host_policy *policy, const struct host_policy *next)
@@ -417,6 +449,8 @@ host_policy_own_within(
 	for (i = 0; i < policy->own.count; i++) {
 		for (j = 0; j < next->own.count; j++)
 			if (b[j].prefix <= a[i].prefix &&
+			    host_policy_is_single(&b[j]) ==
+				host_policy_is_single(&a[i]) &&
 			    ip_addr_cidr_contains(&b[j], &a[i].base))
 				break;
 		if (j == next->own.count)

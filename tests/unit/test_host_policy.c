@@ -296,6 +296,11 @@ b019_one_bad_address_refuses_all(void **state)
 	    {"other.example", {"10.1.1.1"}, DENY_ADDRESS_NOT_ALLOWED, 0},
 	    {"sub.private.example", {"10.1.1.1"}, DENY_ADDRESS_NOT_ALLOWED, 0},
 	    {"home.example", {"5.5.5.5"}, DENY_NONE, 0},
+	    /* A network that was listed is not this host in it. */
+	    {"private.example", {"10.1.9.9"}, DENY_ADDRESS_NOT_ALLOWED, 0},
+	    {"private.example", {"::ffff:10.1.9.9"}, DENY_ADDRESS_NOT_ALLOWED,
+		0},
+	    {"private.example", {"10.1.9.8"}, DENY_NONE, 0},
 	};
 	static const char *const deny[] = {"tcp://7.7.7.0/24", NULL};
 	struct host_policy *policy = make(NULL, deny);
@@ -304,6 +309,7 @@ b019_one_bad_address_refuses_all(void **state)
 	(void)state;
 	assert_int_equal(host_policy_add_own(policy, "5.5.5.5"), RESULT_OK);
 	assert_int_equal(host_policy_add_own(policy, "10.1.1.0/24"), RESULT_OK);
+	assert_int_equal(host_policy_add_own(policy, "10.1.9.9/32"), RESULT_OK);
 	assert_int_equal(host_policy_add_extra_range(
 			     policy, "private.example", "10.1.0.0/16"),
 	    RESULT_OK);
@@ -410,10 +416,16 @@ b044_narrower(void **state)
 	assert_false(host_policy_is_narrower(next, old));
 	assert_int_equal(host_policy_add_own(next, "5.5.0.0/16"), RESULT_OK);
 	assert_true(host_policy_is_narrower(next, old));
+	/* A network does not stand for the host's own address in it. */
+	assert_int_equal(host_policy_add_own(old, "5.5.5.5/32"), RESULT_OK);
+	assert_false(host_policy_is_narrower(next, old));
+	assert_int_equal(host_policy_add_own(next, "5.5.5.5"), RESULT_OK);
+	assert_true(host_policy_is_narrower(next, old));
 	host_policy_free(&next);
 
 	next = make(NULL, deny); /* nothing at all */
 	assert_int_equal(host_policy_add_own(next, "5.5.5.0/24"), RESULT_OK);
+	assert_int_equal(host_policy_add_own(next, "5.5.5.5/32"), RESULT_OK);
 	assert_true(host_policy_is_narrower(next, old));
 	host_policy_free(&next);
 	host_policy_free(&old);
