@@ -74,10 +74,10 @@ void log_replace_fd(int fd);
 
 /* Write one line: log_event(LOG_INFO_LEVEL, "egress_decision",
  *   LOG_TEXT("host", h), LOG_INT("port", p)). Keeps errno. */
-#define log_event(level, event, ...)    \
-	log_write((level), (event),     \
-	    (const struct log_field[]){ \
-		__VA_ARGS__ __VA_OPT__(, ){NULL, LOG_FIELD_END, NULL, 0, 0}})
+#define log_event(...) \
+	LOG_EVENT_END(__VA_ARGS__, {NULL, LOG_FIELD_END, NULL, 0, 0})
+#define LOG_EVENT_END(level, event, ...) \
+	log_write((level), (event), (const struct log_field[]){__VA_ARGS__})
 void log_write(
     enum log_level level, const char *event, const struct log_field *fields);
 

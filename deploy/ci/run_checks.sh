@@ -26,10 +26,14 @@ check_fuzz() { deploy/build fuzz; run_ctest fuzz fuzz; }
 check_format() {
 	sources '*.c' '*.h' | xargs clang-format --dry-run --Werror
 }
+# A file with a macro that cppcheck does not know is not looked at, so it
+# gets the lists of sys/queue.h and what CMake defines.
 check_cppcheck() {
 	cppcheck --quiet --std=c11 --error-exitcode=1 --inline-suppr \
 	    --enable=warning,portability --suppress=missingIncludeSystem \
-	    --suppress=unknownMacro -D_GNU_SOURCE -I . -j 2 \
+	    --suppress=unknownMacro -D_GNU_SOURCE -DAGENTNODE_VERSION='"0"' \
+	    --include="/usr/include/$(gcc -print-multiarch)/sys/queue.h" \
+	    -I . -j 2 \
 	    $(sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c')
 }
 check_tidy() {

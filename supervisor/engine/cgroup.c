@@ -34,7 +34,7 @@ cgroup_own_path(const char *path, char *own_r, size_t size, char *id_r)
 	if (found == NULL)
 		return false;
 	found += strlen("/" CGROUP_PREFIX);
-	while (isxdigit((unsigned char)found[len]) && len < CGROUP_ID_MAX - 1)
+	while (len < CGROUP_ID_MAX - 1 && isxdigit((unsigned char)found[len]))
 		len++;
 	if (len != 64)
 		return false;

@@ -173,7 +173,8 @@ lockfile_hash_pairs(const json_t *packages)
 		count = 0;
 	json_object_foreach((json_t *)packages, slug, entry) if (used < count)
 	    slugs[used++] = slug;
-	qsort(slugs, used, sizeof(*slugs), lockfile_hash_compare);
+	if (used > 1)
+		qsort(slugs, used, sizeof(*slugs), lockfile_hash_compare);
 	for (i = 0; i < used; i++) {
 		entry = json_object_get(packages, slugs[i]);
 		seal = json_object_get(entry, "_integrity");
