@@ -177,6 +177,7 @@ command_image_pull_run(struct command_image *image,
 
 	if (result == RESULT_OK)
 		result = image_engine_pull(&image->host, reference,
+		    config_text(image->config, "build.ca_bundle"),
 		    command_image_progress, detail, sizeof(detail));
 	if (result == RESULT_OK)
 		result = image_engine_check(

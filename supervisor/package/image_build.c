@@ -174,12 +174,14 @@ image_build_layers(struct image_work *work, const struct image_debian *debian)
 	if (rows == NULL)
 		return image_work_fail(work, RESULT_UNSUPPORTED,
 		    "the recipe has no Node for this processor");
-	image_work_say(
-	    work, "debian: %s from %s", debian->suite, debian->sources);
-	result = image_debian_make(work, debian);
+	/* The small ones first: what fails, fails soon. */
 	for (unsigned i = 0; result == RESULT_OK && rows[i] != NULL; i++)
 		result = image_fetch_layer(work, rows[i], i);
-	return result;
+	if (result != RESULT_OK)
+		return result;
+	image_work_say(
+	    work, "debian: %s from %s", debian->suite, debian->sources);
+	return image_debian_make(work, debian);
 }
 
 static enum result

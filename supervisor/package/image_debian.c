@@ -166,6 +166,6 @@ image_debian_make(struct image_work *work, const struct image_debian *debian)
 	if (result == RESULT_OK)
 		result = image_debian_run(work, debian, clean, fd);
 	if (result == RESULT_OK)
-		result = image_work_add_layer(work, "debian.tar");
+		result = image_work_add_layer(work, "debian.tar", true);
 	return result;
 }

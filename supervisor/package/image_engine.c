@@ -5,10 +5,12 @@
  */
 #include "supervisor/package/image_engine.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fd.h"
 #include "common/json_field.h"
 #include "common/log.h"
 #include "supervisor/engine/engine_call.h"
@@ -17,9 +19,11 @@
 #include "supervisor/package/image_recipe.h"
 #include "supervisor/package/tool_run.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/state_dir.h"
 
 #define IMAGE_ENGINE_LOAD_MS (900U * 1000U)
 #define IMAGE_ENGINE_PULL_S 3600U
+#define IMAGE_ENGINE_CA_MAX (4U << 20)
 #define IMAGE_ENGINE_OUTPUT_MAX 65536U
 #define IMAGE_ENGINE_LOADED "Loaded image: "
 
@@ -152,21 +156,68 @@ image_engine_on_line(const char *line, void *context)
 		(*progress)(line);
 }
 
+/* A folder of AGENTNODE_HOME in which the engine finds the CA bundle under
+ * the one name it takes for a CA. */
+static enum result
+image_engine_certificates(
+    const char *ca, char *path_r, size_t size, struct json_fault *fault)
+{
+	struct state_dir home = {.fd = -1}, dir = {.fd = -1};
+	int file FD_CLEANUP = open(ca, O_RDONLY | O_CLOEXEC);
+	int lock FD_CLEANUP = -1;
+	char *bytes = NULL;
+	size_t len = 0;
+	enum result result = RESULT_SYSTEM;
+
+	if (file >= 0)
+		result = fd_read_all(file, IMAGE_ENGINE_CA_MAX, &bytes, &len);
+	if (result != RESULT_OK)
+		json_field_fault(fault, "build.ca_bundle cannot be read");
+	if (result == RESULT_OK)
+		result = state_dir_home(true, &home, fault);
+	if (result == RESULT_OK)
+		result = state_dir_sub(&home, "certificates", &dir, fault);
+	if (result == RESULT_OK)
+		result = state_dir_lock(&dir, &lock, fault);
+	if (result == RESULT_OK)
+		result = state_dir_write(
+		    &dir, "bundle.crt", 0600, bytes, len, fault);
+	if (result == RESULT_OK)
+		(void)snprintf(path_r, size, "--cert-dir=%s", dir.path);
+	free(bytes);
+	state_dir_close(&dir);
+	state_dir_close(&home);
+	return result;
+}
+
 enum result
 image_engine_pull(const struct engine_host *host, const char *reference,
-    void (*progress)(const char *line), char *detail_r, size_t detail_size)
+    const char *ca, void (*progress)(const char *line), char *detail_r,
+    size_t detail_size)
 {
-	const char *argv[] = {"podman", "pull", "--", reference, NULL};
+	char certificates[STATE_DIR_PATH_MAX + 32] = "";
+	const char *argv[] = {
+	    "podman", "pull", certificates, "--", reference, NULL};
+	const char *argv_plain[] = {"podman", "pull", "--", reference, NULL};
 	struct tool_run_spec spec = {.name = "podman",
-	    .argv = argv,
+	    .argv = ca != NULL ? argv : argv_plain,
 	    .envp = host->files.envp,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
 	    .timeout_s = IMAGE_ENGINE_PULL_S,
 	    .on_line = image_engine_on_line,
 	    .context = &progress};
-	enum result result = tool_run(&spec, detail_r, detail_size);
+	struct json_fault fault = {""};
+	enum result result = RESULT_OK;
 
+	if (ca != NULL)
+		result = image_engine_certificates(
+		    ca, certificates, sizeof(certificates), &fault);
+	if (result != RESULT_OK) {
+		(void)snprintf(detail_r, detail_size, "%s", fault.text);
+		return result;
+	}
+	result = tool_run(&spec, detail_r, detail_size);
 	return result == RESULT_REFUSED ? RESULT_UNSUPPORTED : result;
 }
 
@@ -182,7 +233,7 @@ void
 image_engine_forget(const struct engine_host *host, const char *name)
 {
 	const char *argv[] = {
-	    host->memory.podman, "image", "untag", "--", name, NULL};
+	    host->memory.podman, "image", "rm", "--", name, NULL};
 	char *output = NULL, detail[256];
 
 	(void)image_engine_ask(host, argv, &output, detail, sizeof(detail));

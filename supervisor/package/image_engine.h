@@ -25,10 +25,11 @@ enum result image_engine_load(const struct engine_host *host, const char *path,
     char digest_r[72], char *tag_r, size_t tag_size, char *detail_r,
     size_t detail_size);
 
-/* Fetch by digest; progress is the engine's own lines. */
+/* Fetch by digest; progress is the engine's own lines. ca: the CA bundle
+ * of the host configuration, or NULL. */
 enum result image_engine_pull(const struct engine_host *host,
-    const char *reference, void (*progress)(const char *line), char *detail_r,
-    size_t detail_size);
+    const char *reference, const char *ca, void (*progress)(const char *line),
+    char *detail_r, size_t detail_size);
 
 /* Does the engine have it, and is it acceptable (image_check)? */
 enum result image_engine_check(const struct engine_host *host,

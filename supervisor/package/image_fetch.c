@@ -164,6 +164,6 @@ image_fetch_layer(
 	if (result == RESULT_OK)
 		result = image_fetch_unpack(work, row, packed, layer);
 	if (result == RESULT_OK)
-		result = image_work_add_layer(work, layer);
+		result = image_work_add_layer(work, layer, false);
 	return result;
 }

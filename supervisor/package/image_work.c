@@ -161,21 +161,23 @@ image_work_sums(struct image_work *work, const char *name, char sha256_r[65],
 }
 
 enum result
-image_work_add_layer(struct image_work *work, const char *name)
+image_work_add_layer(struct image_work *work, const char *name, bool is_base)
 {
-	struct image_work_layer *layer;
+	struct image_work_layer layer;
 	char unused[129];
+	size_t at = is_base ? 0 : work->layer_count;
 	enum result result;
 
 	if (work->layer_count == IMAGE_WORK_LAYERS_MAX)
 		return image_work_fail(
 		    work, RESULT_INTERNAL, "too many layers");
-	layer = &work->layers[work->layer_count];
-	result =
-	    image_work_sums(work, name, layer->sha256, unused, &layer->size);
+	result = image_work_sums(work, name, layer.sha256, unused, &layer.size);
 	if (result != RESULT_OK)
 		return result;
-	(void)snprintf(layer->name, sizeof(layer->name), "%s", name);
+	(void)snprintf(layer.name, sizeof(layer.name), "%s", name);
+	memmove(&work->layers[at + 1], &work->layers[at],
+	    (work->layer_count - at) * sizeof(layer));
+	work->layers[at] = layer;
 	work->layer_count++;
 	return RESULT_OK;
 }

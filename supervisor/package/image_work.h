@@ -59,7 +59,8 @@ enum result image_work_path(
 /* Sum a file of the folder (by agentnode-unpack); hex without prefix. */
 enum result image_work_sums(struct image_work *work, const char *name,
     char sha256_r[65], char sha512_r[129], uint64_t *size_r);
-/* Sum it and add it as the next layer. */
-enum result image_work_add_layer(struct image_work *work, const char *name);
+/* Sum it and add it as a layer: below all others, or on top. */
+enum result image_work_add_layer(
+    struct image_work *work, const char *name, bool is_base);
 
 #endif
