@@ -18,6 +18,7 @@
 #include "common/log.h"
 #include "supervisor/engine/engine_spawn.h"
 #include "supervisor/child_layers.h"
+#include "supervisor/child_log.h"
 #include "supervisor/engine/process_watch.h"
 
 #define CHILD_DETAIL_MAX 256U
@@ -27,6 +28,7 @@ struct child {
 	pid_t pid;
 	struct peer *peer;
 	struct process_watch *watch;
+	struct child_log *log;  /* NULL: it has none */
 	struct event *deadline; /* config sent, ready not seen */
 	struct child_handlers handlers;
 	void *context;
@@ -112,8 +114,8 @@ static void
 child_kill(struct child *child, const char *detail)
 {
 	if (child->detail[0] == '\0')
-		(void)snprintf(child->detail, sizeof(child->detail), "%s: %.200s",
-		    child_name(child), detail);
+		(void)snprintf(child->detail, sizeof(child->detail),
+		    "%s: %.200s", child_name(child), detail);
 	process_watch_kill(child->watch);
 }
 
@@ -123,6 +125,25 @@ child_on_deadline(evutil_socket_t fd, short what, void *context)
 	(void)fd;
 	(void)what;
 	child_kill(context, "it was not ready within its start-up deadline");
+}
+
+/* Its log is full: a new one, borrowed for the call. */
+static enum result
+child_on_full_log(int fd, void *context)
+{
+	struct child *child = context;
+	struct ipc_message message;
+	enum result result;
+
+	if (!child->ready)
+		return RESULT_NEED_MORE; /* it would not be allowed to */
+	ipc_message_init(&message, IPC_LOG_REPLACE, 0);
+	message.fds[0] = fd;
+	message.fd_count = 1;
+	result = child_send(child, &message);
+	message.fd_count = 0;
+	ipc_message_clear(&message);
+	return result;
 }
 
 /* Whatever it is confined with must be in force before it is used. */
@@ -188,6 +209,7 @@ child_on_death(int exit_code, int number, void *context)
 	char detail[CHILD_DETAIL_MAX];
 
 	(void)event_del(child->deadline);
+	child_log_free(&child->log);
 	peer_free(&child->peer);
 	if (child->detail[0] != '\0')
 		(void)snprintf(detail, sizeof(detail), "%s", child->detail);
@@ -332,6 +354,10 @@ child_start(struct event_base *base, const struct child_spec *spec,
 		fd_close(&pair[0]);
 	if (result == RESULT_OK)
 		result = child_send_config(child, spec);
+	if (result == RESULT_OK && spec->config_fd_count > 0)
+		result = child_log_new(base, spec->config_fds[0],
+		    child_role_name(spec->role), child_on_full_log, child,
+		    &child->log);
 	if (result != RESULT_OK) {
 		child_free(&child);
 		return result;
@@ -373,6 +399,7 @@ child_free(struct child **child)
 	if (gone == NULL)
 		return;
 	*child = NULL;
+	child_log_free(&gone->log);
 	peer_free(&gone->peer);
 	process_watch_free(&gone->watch);
 	if (gone->deadline != NULL)
