@@ -20,7 +20,21 @@ run_ctest() { # preset label-regex
 }
 
 check_release() { deploy/build release; run_ctest release 'unit|machine|fuzz|confine|layout'; }
-check_scenario() { deploy/build release; run_ctest release scenario; }
+# The scenarios run on an image made here, by the command under test.
+check_scenario() {
+	deploy/build release
+	export AGENTNODE_HOME=$top/build/test-home/.agentnode
+	mkdir -p -m 0700 "$AGENTNODE_HOME"
+	say "image of the scenarios"
+	build/release/bin/agentnode sandbox build > "$logs/image.log" 2>&1 || {
+		tail -20 "$logs/image.log" >&2
+		return 1
+	}
+	AGENTNODE_TEST_IMAGE=$(build/release/bin/agentnode config get sandbox.image)
+	export AGENTNODE_TEST_IMAGE
+	unset AGENTNODE_HOME
+	run_ctest release scenario
+}
 check_asan() { deploy/build asan; run_ctest asan 'unit|machine|fuzz|confine'; }
 check_fuzz() { deploy/build fuzz; run_ctest fuzz fuzz; }
 check_format() {
