@@ -242,6 +242,8 @@ mcp_run_on_ledger(enum result result, const char *detail, void *context)
 	mcp_run_enter(run, MCP_RUN_OPEN, "the ledger is ready");
 	if (mcp_run_start_sandbox(run) != RESULT_OK)
 		mcp_run_close(run, "internal", "out of memory");
+	else if (sandbox_id(run->sandbox)[0] == '\0')
+		return; /* there is no plan: its end says why, and comes soon */
 	else if (mcp_run_start_gate(run) != RESULT_OK)
 		mcp_run_close(run, "gate_died",
 		    run->plan.fault.text[0] != '\0'
@@ -362,13 +364,18 @@ mcp_run_code(struct mcp_run *run)
 {
 	const struct sandbox_outcome *outcome = &run->outcome;
 
+	const char *trees =
+	    run->trees != NULL ? mcp_trees_fault(run->trees) : "";
+
+	/* Whoever reads the files knows better what is wrong with them. */
+	if (strcmp(outcome->code, "import_failed") == 0 && trees[0] != '\0')
+		mcp_run_fault(run, "files_failed", trees);
 	if (run->code[0] == '\0' && outcome->code[0] != '\0')
 		mcp_run_fault(run, outcome->code, outcome->detail);
 	if (run->code[0] == '\0' && !outcome->started)
 		mcp_run_fault(run, "stopped", "it was ended before it started");
-	if (run->trees != NULL && outcome->started &&
-	    mcp_trees_fault(run->trees)[0] != '\0' && run->code[0] == '\0')
-		command_error(COMMAND_NO, "%s", mcp_trees_fault(run->trees));
+	if (outcome->started && trees[0] != '\0' && run->code[0] == '\0')
+		command_error(COMMAND_NO, "%s", trees);
 	if (run->code[0] == '\0')
 		return run->options->list_tools ? COMMAND_DONE
 						: mcp_run_workload_code(run);

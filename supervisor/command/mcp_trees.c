@@ -59,14 +59,15 @@ mcp_trees_on_files(
 {
 	struct mcp_trees *trees = context;
 
-	(void)code;
-	if (result == NULL)
+	/* A sandbox that ended for a reason of its own reads no more. */
+	if (result == NULL && strcmp(code, UNPACK_OUTPUT) != 0)
 		mcp_trees_note(trees,
 		    geteuid() == 0 ? "files cannot be copied in (they are "
 				     "read as the folder's owner, never as "
 				     "root)"
 				   : "files cannot be copied in",
 		    detail);
+	unpack_call_free(&trees->files_call);
 	trees->changed(trees->context);
 }
 
@@ -347,7 +348,6 @@ mcp_trees_sandbox_ended(struct mcp_trees *trees, bool in_order)
 {
 	trees->sandbox_ended = true;
 	trees->in_order = in_order;
-	unpack_call_free(&trees->files_call);
 	/* Nothing came, so nothing will. */
 	if (trees->export_ready != NULL &&
 	    event_pending(trees->export_ready, EV_READ, NULL) != 0 && !in_order)
@@ -358,7 +358,8 @@ mcp_trees_sandbox_ended(struct mcp_trees *trees, bool in_order)
 bool
 mcp_trees_is_idle(const struct mcp_trees *trees)
 {
-	return trees->finished && trees->state_call == NULL;
+	return trees->finished && trees->state_call == NULL &&
+	       trees->files_call == NULL;
 }
 
 const char *

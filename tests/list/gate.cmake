@@ -19,3 +19,4 @@ add_unit_test(mcp_import SOURCES ${MCP_CLIENT_SOURCES}
 add_fuzz_target(mcp_toml SOURCES ${MCP_CLIENT_SOURCES}
     LIBRARIES supervisor_package supervisor_pin common_io)
 add_scenario(mcp_servers TIMEOUT 900)
+add_scenario(mcp_run TIMEOUT 600)
