@@ -80,6 +80,36 @@ run_argv_is_path(const char *text)
 	return *part == '\0';
 }
 
+/* [HOST[:PORT]/]PATH[:TAG] up to end. A word before a colon that is no host
+ * would be a transport ("oci:/directory") to the engine. */
+static bool
+run_argv_is_repository(const char *name, const char *end)
+{
+	const char *slash = memchr(name, '/', (size_t)(end - name));
+	const char *colon = memchr(name, ':', (size_t)(end - name));
+
+	if (memchr(name, '@', (size_t)(end - name)) != NULL)
+		return false;
+	if (colon == NULL)
+		return true;
+	if (slash == NULL)
+		return false;
+	if (colon < slash) {
+		size_t len = (size_t)(colon - name);
+		bool host = memchr(name, '.', len) != NULL ||
+			    (len == 9 && strncmp(name, "localhost", len) == 0);
+		size_t digits = strspn(colon + 1, RUN_ARGV_DIGIT);
+
+		if (!host || digits == 0 || colon + 1 + digits != slash)
+			return false;
+		colon = memchr(slash, ':', (size_t)(end - slash));
+	}
+	return colon == NULL ||
+	       (colon + 1 < end &&
+		   memchr(colon + 1, '/', (size_t)(end - colon - 1)) == NULL &&
+		   memchr(colon + 1, ':', (size_t)(end - colon - 1)) == NULL);
+}
+
 bool
 run_argv_is_pinned(const char *image)
 {
@@ -88,7 +118,9 @@ run_argv_is_pinned(const char *image)
 
 	return hex != NULL && at > image &&
 	       run_argv_all_of(image, RUN_ARGV_WORD "/:@") &&
-	       strchr("._-/:@", image[0]) == NULL && strlen(hex) == 64 &&
+	       strchr("._-/:@", image[0]) == NULL &&
+	       strstr(image, "//") == NULL &&
+	       run_argv_is_repository(image, at) && strlen(hex) == 64 &&
 	       hex[strspn(hex, RUN_ARGV_DIGIT "abcdef")] == '\0';
 }
 

@@ -81,7 +81,8 @@ enum result run_argv_build(const struct run_argv_input *input,
 enum result run_argv_name(const char *kind, const char *package, const char *id,
     char *name_r, size_t size);
 
-/* True for NAME@sha256:<64 lower-case hex>. */
+/* True for NAME@sha256:<64 lower-case hex>, NAME being a repository with or
+ * without host, port and tag, and never a transport of the engine's. */
 bool run_argv_is_pinned(const char *image);
 
 #endif

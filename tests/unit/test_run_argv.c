@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -214,11 +215,42 @@ test_run_argv_ranges(void **state)
 	TEST_REFUSE(host_count, RUN_ARGV_HOSTS_MAX + 1);
 }
 
+static void
+test_run_argv_pinned(void **state)
+{
+	static const struct {
+		const char *name;
+		bool want;
+	} rows[] = {{"sandbox", true}, {"localhost/sandbox", true},
+	    {"localhost:5000/a/b", true}, {"127.0.0.1:5000/a", true},
+	    {"registry.example.com/a/b:1.2", true}, {"docker.io/a:b", true},
+	    {"oci:/tmp/x", false}, {"oci:x", false}, {"oci:5000/x", false},
+	    {"dir:/x", false}, {"docker://a.example.com/x", false},
+	    {"docker-archive:a/b", false}, {"containers-storage:x", false},
+	    {"a.example.com:/x", false}, {"a.example.com:x/y", false},
+	    {"a.example.com/x:", false}, {"a.example.com/x:y:z", false},
+	    {"a.example.com/x:y/z", false}, {"a//b", false}, {"a@b", false},
+	    {"-q", false}, {"", false}, {"a b", false}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		char image[256];
+
+		(void)snprintf(
+		    image, sizeof(image), "%s@" TEST_DIGEST, rows[i].name);
+		if (run_argv_is_pinned(image) != rows[i].want)
+			fail_msg("%s", image);
+	}
+	assert_false(run_argv_is_pinned(NULL));
+	assert_false(run_argv_is_pinned("localhost/sandbox:latest"));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_run_argv_flags),
+	    cmocka_unit_test(test_run_argv_pinned),
 	    cmocka_unit_test(test_run_argv_never),
 	    cmocka_unit_test(test_run_argv_injection),
 	    cmocka_unit_test(test_run_argv_ranges),
