@@ -20,3 +20,4 @@ add_fuzz_target(mcp_toml SOURCES ${MCP_CLIENT_SOURCES}
     LIBRARIES supervisor_package supervisor_pin common_io)
 add_scenario(mcp_servers TIMEOUT 900)
 add_scenario(mcp_run TIMEOUT 600)
+add_scenario(mcp_client_files TIMEOUT 180)

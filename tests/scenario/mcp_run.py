@@ -11,6 +11,7 @@ import time
 import engine_case
 import harness
 import mcp_setup
+import schema_check
 from harness import agentnode, check
 from mcp_client import Client, Ended
 from mcp_setup import run_words
@@ -264,7 +265,10 @@ def allowlist(home):
     check("another one is refused with the remedy",
           "--tool write" in error["error"]["message"], error)
     client.close()
-    listed = agentnode(home, "mcp", "tools", "narrow", "--json").json()
+    result = agentnode(home, "mcp", "tools", "narrow", "--json")
+    fault = schema_check.check_text(result.out, harness.SOURCE, "mcp-tools")
+    check("mcp tools --json fits its schema", fault == "", fault)
+    listed = result.json()
     marks = {t["name"]: t["allowed"] for t in listed["tools"]}
     check("mcp tools marks them", marks["echo"] is True and
           marks["write"] is False, marks)
