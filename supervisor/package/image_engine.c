@@ -107,6 +107,19 @@ image_engine_digest(const struct engine_host *host, const char *name,
 	return result;
 }
 
+static bool
+image_engine_has(const struct engine_host *host, const char *name)
+{
+	const char *argv[] = {
+	    host->memory.podman, "image", "exists", "--", name, NULL};
+	char *output = NULL, detail[256];
+	bool has = image_engine_ask(host, argv, &output, detail,
+		       sizeof(detail)) == RESULT_OK;
+
+	free(output);
+	return has;
+}
+
 /* A name of ours for what was loaded under any name or none. */
 static enum result
 image_engine_tag(const struct engine_host *host, const char *name,
@@ -130,6 +143,7 @@ image_engine_load(const struct engine_host *host, const char *path,
 	const char *argv[] = {
 	    host->memory.podman, "load", "--quiet", "--input", path, NULL};
 	char *output = NULL, name[IMAGE_ENGINE_REF_MAX];
+	char reference[IMAGE_ENGINE_REF_MAX];
 	enum result result =
 	    image_engine_ask(host, argv, &output, detail_r, detail_size);
 
@@ -144,6 +158,12 @@ image_engine_load(const struct engine_host *host, const char *path,
 		return result;
 	(void)snprintf(
 	    tag_r, tag_size, "%s:%.12s", IMAGE_RECIPE_NAME, digest_r + 7);
+	(void)snprintf(
+	    reference, sizeof(reference), "%s@%s", IMAGE_RECIPE_NAME, digest_r);
+	if (image_engine_has(host, reference)) {
+		tag_r[0] = '\0';
+		return RESULT_OK;
+	}
 	return image_engine_tag(host, name, tag_r, detail_r, detail_size);
 }
 
@@ -236,6 +256,8 @@ image_engine_forget(const struct engine_host *host, const char *name)
 	    host->memory.podman, "image", "rm", "--", name, NULL};
 	char *output = NULL, detail[256];
 
+	if (name[0] == '\0')
+		return;
 	(void)image_engine_ask(host, argv, &output, detail, sizeof(detail));
 	free(output);
 }

@@ -20,7 +20,8 @@ enum result image_engine_reference(
     const char *text, char *detail_r, size_t detail_size);
 
 /* Load an OCI archive: its manifest digest goes to digest_r
- * ("sha256:..."), and the engine gets a name of ours for it, tag_r. */
+ * ("sha256:..."), and the engine gets a name of ours for it, tag_r; "" when
+ * it is known by one already, which is then not this archive's to lose. */
 enum result image_engine_load(const struct engine_host *host, const char *path,
     char digest_r[72], char *tag_r, size_t tag_size, char *detail_r,
     size_t detail_size);
@@ -35,7 +36,7 @@ enum result image_engine_pull(const struct engine_host *host,
 enum result image_engine_check(const struct engine_host *host,
     const char *reference, char *detail_r, size_t detail_size);
 
-/* Drop a name that was loaded and then refused. */
+/* Drop a name that was loaded and then refused; "" is none. */
 void image_engine_forget(const struct engine_host *host, const char *name);
 
 /* Set sandbox.image. */
