@@ -50,11 +50,12 @@ def _host_files():
 
 
 class Entry:
-    """One member of a layer. link: a symbolic link; data: a file."""
+    """One member of a layer. data: a file; link: a symbolic link; kind:
+    "fifo" or the numbers of a character device; else a directory."""
 
     def __init__(self, path, data=None, link=None, mode=0o755, uid=0,
-                 capability=None):
-        self.path, self.data, self.link = path, data, link
+                 capability=None, kind=None):
+        self.path, self.data, self.link, self.kind = path, data, link, kind
         self.mode, self.uid, self.capability = mode, uid, capability
 
     def add(self, tar):
@@ -63,6 +64,11 @@ class Entry:
         data = None
         if self.link is not None:
             info.type, info.linkname = tarfile.SYMTYPE, self.link
+        elif self.kind == "fifo":
+            info.type = tarfile.FIFOTYPE
+        elif self.kind is not None:
+            info.type = tarfile.CHRTYPE
+            info.devmajor, info.devminor = self.kind
         elif self.data is None:
             info.type = tarfile.DIRTYPE
         else:
@@ -92,6 +98,7 @@ def program(name):
 
 
 _base = None
+_number = 0
 
 
 def base_entries(without=()):
@@ -115,7 +122,12 @@ class Image:
     """blobs, manifest and digest of one image."""
 
     def __init__(self, entries=(), config=None, annotations=None,
-                 without=(), labels=None, docker=False):
+                 without=(), labels=None, docker=False, twin=None):
+        """twin: an image whose content this one shares; else its content
+        is its own."""
+        global _number
+        _number += 1
+        self.number = _number if twin is None else twin.number
         self.blobs, self.docker = {}, docker
         layers = [layer(base_entries(without))]
         if entries:
@@ -123,7 +135,7 @@ class Image:
         settings = {"Cmd": ["/bin/sh"], **(config or {})}
         if labels:
             settings["Labels"] = labels
-        body = {"architecture": "amd64" if os.uname().machine == "x86_64"
+        body = {"author": f"test {self.number}", "architecture": "amd64" if os.uname().machine == "x86_64"
                 else "arm64", "os": "linux", "config": settings,
                 "rootfs": {"type": "layers", "diff_ids": [
                     "sha256:" + hashlib.sha256(one).hexdigest()
