@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_ledger.h"
 #include "supervisor/package/image_build.h"
 #include "supervisor/package/image_recipe.h"
 #include "supervisor/policy/config.h"
@@ -105,21 +106,36 @@ command_image_parse(
 	return true;
 }
 
+/* What runs from now on is a decision: its record comes first. */
+static int
+command_image_pin(const char *reference)
+{
+	struct command_ledger ledger;
+	char detail[512];
+	int code = command_ledger_open(&ledger);
+
+	if (code == COMMAND_DONE)
+		code = command_ledger_write(&ledger, "image_pin",
+		    json_pack("{s:s}", "image", reference));
+	if (code == COMMAND_DONE &&
+	    image_engine_pin(reference, detail, sizeof(detail)) != RESULT_OK)
+		code = command_error(COMMAND_CONFIG, "%s", detail);
+	command_ledger_close(&ledger);
+	return code;
+}
+
 /* Pin unless asked not to, and say what there is now. */
 static int
 command_image_finish(const struct command_image_options *options,
     const char *reference, bool reused)
 {
-	char detail[512];
 	json_t *object;
-	enum result result;
-	int code;
+	int code = COMMAND_DONE;
 
-	if (!options->no_pin) {
-		result = image_engine_pin(reference, detail, sizeof(detail));
-		if (result != RESULT_OK)
-			return command_error(COMMAND_CONFIG, "%s", detail);
-	}
+	if (!options->no_pin)
+		code = command_image_pin(reference);
+	if (code != COMMAND_DONE)
+		return code;
 	if (!options->json) {
 		printf("%s\n", reference);
 		return COMMAND_DONE;

@@ -10,9 +10,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/event_loop.h"
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_ledger.h"
 #include "supervisor/package/install.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/policy/suffix_check.h"
@@ -24,6 +24,7 @@ struct command_mcp_install {
 	struct install_request request;
 	struct install install;
 	struct engine_host host;
+	struct command_ledger ledger;
 	struct config *config;
 	json_t *allow, *tools, *args; /* owned */
 	char files[4096], lockfile[4096];
@@ -278,54 +279,15 @@ command_mcp_install_lockfile(struct command_mcp_install *run)
 	return command_fault(result, &fault);
 }
 
-struct command_mcp_install_ready {
-	struct event_base *base;
-	enum result result;
-	char detail[256];
-};
-
-static void
-command_mcp_install_on_ready(
-    enum result result, const char *detail, void *context)
-{
-	struct command_mcp_install_ready *ready = context;
-
-	ready->result = result;
-	(void)snprintf(ready->detail, sizeof(ready->detail), "%s", detail);
-	event_loop_stop(ready->base);
-}
-
-/* The ledger, confined and ready: nothing happens without it. */
-static int
-command_mcp_install_audit(struct install *install, const char *home)
-{
-	struct command_mcp_install_ready ready = {.result = RESULT_INTERNAL};
-
-	if (event_loop_new(&install->base) == RESULT_OK) {
-		ready.base = install->base;
-		ready.result = audit_start(install->base, home,
-		    command_mcp_install_on_ready, &ready, &install->audit);
-	}
-	if (ready.result == RESULT_OK &&
-	    event_loop_run(install->base) == RESULT_OK &&
-	    ready.result == RESULT_OK)
-		return COMMAND_DONE;
-	return command_error(COMMAND_INTERNAL,
-	    "the audit ledger could not be started: %s",
-	    ready.detail[0] == '\0' ? result_text(ready.result) : ready.detail);
-}
-
 static int
 command_mcp_install_services(struct command_mcp_install *run)
 {
 	struct engine_host_fault engine = {"", ""};
 	struct install *install = &run->install;
 	struct json_fault fault = {""};
-	char home[4096];
 	enum result result = config_load(&run->config, &fault);
+	int code;
 
-	if (result == RESULT_OK)
-		result = config_home(home, sizeof(home), &fault);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
 	if (engine_host_open(run->config,
@@ -337,7 +299,10 @@ command_mcp_install_services(struct command_mcp_install *run)
 	install->host = &run->host;
 	install->request = &run->request;
 	install->progress = command_mcp_install_progress;
-	return command_mcp_install_audit(install, home);
+	code = command_ledger_open(&run->ledger);
+	install->base = run->ledger.base;
+	install->audit = run->ledger.audit;
+	return code;
 }
 
 static int
@@ -418,9 +383,7 @@ command_mcp_install(int argc, char **argv)
 	code = command_mcp_install_parse(run, argc, argv);
 	if (code == COMMAND_DONE)
 		code = command_mcp_install_run(run);
-	audit_free(&run->install.audit);
-	if (run->install.base != NULL)
-		event_base_free(run->install.base);
+	command_ledger_close(&run->ledger);
 	if (run->has_host)
 		engine_host_close(&run->host);
 	config_free(&run->config);

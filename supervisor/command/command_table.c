@@ -10,6 +10,7 @@ extern const struct command command_config_rows[];
 extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
+extern const struct command command_remove_rows[];
 extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
 extern const struct command command_audit_rows[];
@@ -28,6 +29,7 @@ const struct command *const command_groups[] = {
     command_mcp_install_rows,
     command_mcp_rows,
     command_mcp_client_rows,
+    command_remove_rows,
     command_lock_rows,
     command_audit_rows,
     command_logs_rows,

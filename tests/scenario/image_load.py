@@ -186,6 +186,9 @@ try:
     hostile(reference)
     bad_input(reference)
     pull()
+    audit = agentnode("audit", "show", "--json")
+    check("pins are in the audit chain", audit.out.count('"image_pin"') >= 4
+          and agentnode("audit", "verify").code == 0, audit)
 finally:
     for name in made + sorted(listed() - before):
         if "agentnode-test" in name or name.startswith("127.0.0.1:") or \

@@ -245,11 +245,37 @@ def left_behind():
           entry["artifact_hash"])
 
 
+def remove():
+    entry = packages()["tools"]
+    result = harness.agentnode(home, "remove", "tools", "--lockfile", LOCK,
+                               "--json")
+    check("remove", result.code == 0 and "tools" not in packages() and
+          entry["mcp_sandbox_volume"] not in volumes(), result)
+    result = harness.agentnode(home, "remove", "tools", "--lockfile", LOCK)
+    check("remove what is not there", result.code == 1, result)
+    entry = packages()["two-bins"]
+    result = harness.agentnode(home, "remove", "two-bins", "--keep-volume",
+                               "--lockfile", LOCK)
+    check("remove and keep", result.code == 0 and
+          "two-bins" not in packages() and
+          entry["mcp_sandbox_volume"] in volumes(), result)
+    twin = good("twin", "npm:good-server@1.0.0", "--name", "good-twin")
+    made.add(twin.get("mcp_sandbox_volume"))
+    result = harness.agentnode(home, "remove", "good-twin", "--lockfile",
+                               LOCK)
+    check("remove a twin", result.code == 0 and
+          packages()["good-server"]["mcp_sandbox_volume"] in volumes(),
+          result)
+    check("lockfile after removals", harness.agentnode(
+        home, "lock", "verify", "--lockfile", LOCK).code == 0)
+
+
 def audit():
     result = harness.agentnode(home, "audit", "verify")
     check("audit chain", result.code == 0, result)
     result = harness.agentnode(home, "audit", "show", "--json")
-    check("audit has installs", '"install"' in result.out, result)
+    check("audit has installs", '"install"' in result.out and
+          '"uninstall"' in result.out, result)
 
 
 made = set()
@@ -262,6 +288,7 @@ try:
     folders()
     refusals()
     left_behind()
+    remove()
     audit()
 finally:
     for volume in made - {None}:
