@@ -195,6 +195,7 @@ engine_call_spawn(struct engine_call *call, const struct engine_call_spec *spec,
 	    .pass = spec->pass,
 	    .pass_count = spec->pass_count,
 	    .umask = 022, /* its files inside are for another uid */
+	    .folder = spec->files->dir,
 	    .hide_unified = spec->hide_unified};
 	enum result result;
 

@@ -92,7 +92,7 @@ engine_spawn_exec(const struct engine_spawn_child *child)
 
 	engine_spawn_signals();
 	(void)umask(spec->umask);
-	if (setsid() < 0)
+	if (setsid() < 0 || (spec->folder != NULL && chdir(spec->folder) != 0))
 		goto out;
 	if (spec->die_with_us &&
 	    (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||

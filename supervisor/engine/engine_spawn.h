@@ -24,6 +24,9 @@ struct engine_spawn_spec {
 	const int *pass;                    /* become 3, 4, ... */
 	size_t pass_count;
 	mode_t umask;
+	/* Working directory, NULL: ours. The engine's monitor leaves files
+	 * ("oom") where it was started. */
+	const char *folder;
 	/* SIGKILL when we die: for our own processes. Not for the engine's
 	 * client, which then still removes the container. */
 	bool die_with_us;
