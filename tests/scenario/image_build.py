@@ -11,6 +11,7 @@ import tarfile
 
 import harness
 import package_registry
+import schema_check
 from harness import check
 from test_ca import TestCA
 
@@ -57,6 +58,9 @@ def build_twice():
     if not check("build", first.code == 0, first):
         harness.finish()
     check("progress", "debian: " in first.err and "npm: " in first.err)
+    fault = schema_check.check_text(first.out, harness.SOURCE,
+                                    "sandbox-build")
+    check("schema of build", not fault, fault)
     image = first.json()["image"]
     check("pinned", agentnode(
         "config", "get", "sandbox.image").out.strip() == image)

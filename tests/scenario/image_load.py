@@ -9,6 +9,7 @@ import subprocess
 
 import harness
 import oci_archive
+import schema_check
 from harness import check
 from test_ca import TestCA
 
@@ -40,6 +41,9 @@ def load():
     reference = "localhost/agentnode-sandbox@" + digest
     check("load", result.code == 0 and result.json() == {
         "image": reference, "pinned": True, "reused": False}, result)
+    fault = schema_check.check_text(result.out, harness.SOURCE,
+                                    "sandbox-load")
+    check("schema of load", not fault, fault)
     check("load pins", pinned() == reference, pinned())
     result = agentnode("sandbox", "load", path, "--digest", digest)
     check("load with its digest", result.code == 0, result)
@@ -164,7 +168,10 @@ def pull():
               result)
         check("pull pins", pinned() == reference, pinned())
         check("pull shows progress", "Copying" in result.err, result.err)
-        result = agentnode("sandbox", "pull")
+        result = agentnode("sandbox", "pull", "--json")
+        fault = schema_check.check_text(result.out, harness.SOURCE,
+                                        "sandbox-pull")
+        check("schema of pull", not fault, fault)
         check("pull what is pinned", result.code == 0, result)
         other = "127.0.0.1:%d/good@sha256:%s" % (port, "b" * 64)
         result = agentnode("sandbox", "pull", other)

@@ -9,6 +9,7 @@ import subprocess
 
 import harness
 import package_registry
+import schema_check
 from engine_case import image
 from harness import check
 from internet import DNSServer
@@ -30,8 +31,13 @@ def configure(**more):
 
 
 def install(*argv, timeout=120):
-    return harness.agentnode(home, "mcp", "install", "--lockfile", LOCK,
-                             "--json", *argv, timeout=timeout)
+    result = harness.agentnode(home, "mcp", "install", "--lockfile", LOCK,
+                               "--json", *argv, timeout=timeout)
+    if result.out:
+        fault = schema_check.check_text(result.out, harness.SOURCE,
+                                        "mcp-install")
+        check("schema of " + " ".join(argv[:1]), not fault, fault)
+    return result
 
 
 def packages():
@@ -251,6 +257,8 @@ def remove():
                                "--json")
     check("remove", result.code == 0 and "tools" not in packages() and
           entry["mcp_sandbox_volume"] not in volumes(), result)
+    fault = schema_check.check_text(result.out, harness.SOURCE, "remove")
+    check("schema of remove", not fault, fault)
     result = harness.agentnode(home, "remove", "tools", "--lockfile", LOCK)
     check("remove what is not there", result.code == 1, result)
     entry = packages()["two-bins"]
