@@ -104,7 +104,6 @@ static void
 doctor_engine_runtime(struct doctor *doctor, struct doctor_finding *finding)
 {
 	struct engine_host_fault fault;
-	struct engine_host host;
 	const char *image = config_text(doctor->config, "sandbox.image");
 
 	doctor_fix(finding,
@@ -114,17 +113,18 @@ doctor_engine_runtime(struct doctor *doctor, struct doctor_finding *finding)
 		doctor_say(finding, false, "not tried: there is no image");
 		return;
 	}
-	if (engine_host_open(doctor->config, image, &host, &fault) !=
-	    RESULT_OK) {
-		doctor_say(finding, false, "%s", fault.detail);
-		return;
-	}
-	doctor_say(finding, true, "%s starts init%s", host.memory.runtime,
-	    host.memory.hide_unified
-		? " (in a view without /sys/fs/cgroup/unified)"
-		: "");
+	/* In its place: the engine's environment points into it. */
 	engine_host_close(&doctor->host);
-	doctor->host = host;
+	doctor->has_host = engine_host_open(doctor->config, image,
+			       &doctor->host, &fault) == RESULT_OK;
+	if (doctor->has_host)
+		doctor_say(finding, true, "%s starts init%s",
+		    doctor->host.memory.runtime,
+		    doctor->host.memory.hide_unified
+			? " (in a view without /sys/fs/cgroup/unified)"
+			: "");
+	else
+		doctor_say(finding, false, "%s", fault.detail);
 }
 
 /* First line of `RUNTIME --version`: "runc version 1.1.5+ds1". */
@@ -196,8 +196,8 @@ doctor_engine_leftovers(struct doctor *doctor, struct doctor_finding *finding)
 
 	if (!doctor->has_host)
 		return;
-	if (engine_gc_run_count(&doctor->host, &count, detail, sizeof(detail)) !=
-	    RESULT_OK) {
+	if (engine_gc_run_count(
+		&doctor->host, &count, detail, sizeof(detail)) != RESULT_OK) {
 		doctor_say(finding, false, "%s", detail);
 		return;
 	}

@@ -6,6 +6,7 @@
  */
 #include "supervisor/engine/engine_files.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <pwd.h>
@@ -74,6 +75,31 @@ engine_files_dir(const char *path, char *detail_r, size_t size)
 		return engine_files_fault(detail_r, size,
 		    "%s must be a directory of your own with mode 0700", path);
 	return RESULT_OK;
+}
+
+/* Hooks are programs that the runtime would run as us. */
+static enum result
+engine_files_empty(const char *path, char *detail_r, size_t size)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+	enum result result = RESULT_OK;
+
+	if (dir == NULL)
+		return engine_files_fault(detail_r, size,
+		    "cannot look into %s: %s", path, strerror(errno));
+	errno = 0;
+	while (result == RESULT_OK && (entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0)
+			result = engine_files_fault(detail_r, size,
+			    "%s must be empty: remove what is in it", path);
+	}
+	if (result == RESULT_OK && errno != 0)
+		result = engine_files_fault(detail_r, size,
+		    "cannot look into %s: %s", path, strerror(errno));
+	(void)closedir(dir);
+	return result;
 }
 
 /* True when the file holds exactly text. */
@@ -190,6 +216,8 @@ engine_files_make(const struct engine_files *files, char *detail_r, size_t size)
 		if (result == RESULT_OK)
 			result = engine_files_dir(dirs[i], detail_r, size);
 	}
+	if (result == RESULT_OK)
+		result = engine_files_empty(files->hooks, detail_r, size);
 	if (result == RESULT_OK)
 		result = engine_files_write(
 		    files->conf, engine_files_conf, detail_r, size);

@@ -24,14 +24,14 @@ struct engine_files {
 	char runs[ENGINE_FILES_PATH_MAX + 32]; /* run_lock.h */
 	char uids[ENGINE_FILES_PATH_MAX + 32]; /* sandbox_uid.h */
 	/* The engine's whole environment, NULL-terminated, points into
-	 * storage. */
+	 * storage: never copy this structure. */
 	const char *envp[ENGINE_FILES_ENV_MAX];
 	char storage[3][ENGINE_FILES_PATH_MAX + 64];
 };
 
 /* Make or check everything (root: /run/agentnode; a user:
  * $XDG_RUNTIME_DIR/agentnode or /run/user/UID/agentnode). Directories that
- * are not ours, or not 0700, are refused. detail_r: one sentence. */
+ * are not ours, or not 0700, and a hook are refused. detail_r: one sentence. */
 enum result engine_files_prepare(
     struct engine_files *files, char *detail_r, size_t detail_size);
 
