@@ -45,7 +45,7 @@ struct mcp_run {
 	struct event *signals[MCP_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_done, gate_ended;
-	bool client_left; /* the conversation ended before the workload */
+	bool client_left; /* the client went before the workload did */
 	struct sandbox_outcome outcome;
 	char reason[32];                          /* of the gate */
 	char code[SANDBOX_CODE_MAX], detail[512]; /* first fault of ours */
@@ -140,7 +140,8 @@ mcp_run_on_gate_done(const char *reason, const char *detail, void *context)
 
 	snprintf(run->reason, sizeof(run->reason), "%s", reason);
 	run->gate_done = true;
-	run->client_left = !run->sandbox_ended;
+	run->client_left =
+	    !run->sandbox_ended && strcmp(reason, "client_closed") == 0;
 	if (strcmp(reason, "list_failed") == 0)
 		mcp_run_fault(run, reason, detail);
 	mcp_run_close(run, "", "the conversation ended");

@@ -301,11 +301,13 @@ gate_relaying(struct gate *gate, uint64_t now_ms)
 	}
 }
 
+/* A server that closed its output may still be putting things away. */
 static void
 gate_client_gone(struct gate *gate, uint64_t now_ms)
 {
-	if ((gate->ended[GATE_WORK_OUT] && gate->drained[MCP_SERVER]) ||
-	    gate_overdue(gate, now_ms))
+	bool all_said = gate->ended[GATE_WORK_OUT] && gate->drained[MCP_SERVER];
+
+	if ((all_said && gate->end_known) || gate_overdue(gate, now_ms))
 		gate_close(gate, GATE_CLIENT_CLOSED, now_ms);
 }
 

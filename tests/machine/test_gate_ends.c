@@ -93,6 +93,9 @@ test_gate_ends_client_breaks(void **state)
 	gate_script_step(&test, GATE_EVENT_BROKEN, GATE_CLIENT_OUT, NULL, 0);
 	assert_int_equal(test.gate.state, GATE_CLIENT_GONE);
 	gate_script_end(&test, GATE_WORK_OUT);
+	assert_int_equal(test.gate.state, GATE_CLIENT_GONE);
+	gate_script_step(
+	    &test, GATE_EVENT_ENDED, GATE_STREAM_COUNT, " (exit 0)", 0);
 	assert_int_equal(test.gate.state, GATE_DONE);
 	gate_free(&test.gate);
 }

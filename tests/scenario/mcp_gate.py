@@ -182,6 +182,7 @@ def ends():
     check("a client that stops reading ends its server's input",
           gate.line("work_in") == "")
     gate.shut("work_out")
+    gate.work("workload_ended", {"exit_code": 0, "signal": 0})
     result = gate.done(3)
     check("and then all", result and result["reason"] == "client_closed",
           result)
