@@ -125,12 +125,11 @@ dial_open(const struct dial *dial, const struct ip_addr *address)
 
 	if (fd < 0)
 		return -1;
-	if (dial->congestion[0] != '\0' &&
-	    setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, dial->congestion,
-		(socklen_t)strlen(dial->congestion)) != 0)
-		fd_close(&fd);
-	else if (connect(fd, (struct sockaddr *)&storage, len) != 0 &&
-		 errno != EINPROGRESS && errno != EINTR)
+	if ((dial->congestion[0] != '\0' &&
+		setsockopt(fd, IPPROTO_TCP, TCP_CONGESTION, dial->congestion,
+		    (socklen_t)strlen(dial->congestion)) != 0) ||
+	    (connect(fd, (struct sockaddr *)&storage, len) != 0 &&
+		errno != EINPROGRESS && errno != EINTR))
 		fd_close(&fd); /* keeps errno */
 	return fd;
 }

@@ -397,8 +397,10 @@ dns_new(struct event_base *base, const struct dns_options *options,
 static void
 dns_queries_free(struct dns_queries *queries)
 {
+	/* dns_query_free takes it off the list; LIST_REMOVE is too deep for
+	 * the analyzer. */
 	while (!LIST_EMPTY(queries))
-		dns_query_free(LIST_FIRST(queries));
+		dns_query_free(LIST_FIRST(queries)); // NOLINT(*-unix.Malloc)
 }
 
 void

@@ -285,14 +285,13 @@ domain_fault_text(enum domain_fault fault)
 	    [DOMAIN_BAD_BYTE] =
 		"only letters, digits, hyphens and dots may stand in a name",
 	    [DOMAIN_NOT_ASCII] = "the name is not ASCII; write its xn-- form",
-	    [DOMAIN_BAD_ALABEL] = "a label starting with xn-- is no valid "
-				  "internationalised label",
+	    [DOMAIN_BAD_ALABEL] =
+		"a label starting with xn-- encodes no international name",
 	    [DOMAIN_SINGLE_LABEL] =
 		"the name has a single label; write the full name",
 	    [DOMAIN_LOCALHOST] = "localhost names are never reachable",
 	    [DOMAIN_LOOKS_NUMERIC] =
-		"the last label looks like a number, so the name could be "
-		"read as an address",
+		"the last label looks like that of an address, a number",
 	};
 
 	if ((unsigned)fault >= DOMAIN_FAULT_COUNT)

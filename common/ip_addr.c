@@ -234,6 +234,8 @@ ip_addr_embedded(const struct ip_addr *addr, struct ip_addr *inner_r)
 	    ip_addr_starts(b, "\0\0\0\0\0\0\0\0\0\0\0\0", 12) ||
 	    ip_addr_starts(b, "\0\0\0\0\0\0\0\0\xff\xff\0\0", 12) ||
 	    ip_addr_starts(b, "\0\x64\xff\x9b\0\0\0\0\0\0\0\0", 12))
+		/* In order of prefixes: the last does the same.
+		 * NOLINTNEXTLINE(bugprone-branch-clone) */
 		ip_addr_take_v4(b + 12, 0, inner_r);
 	else if (ip_addr_starts(b, "\0\x64\xff\x9b\0\x01", 6))
 		ip_addr_take_local_nat64(b, inner_r);

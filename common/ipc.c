@@ -243,7 +243,7 @@ ipc_encode(const struct ipc_message *message, enum ipc_role sender,
 		ipc_check_body(body, row, &fault);
 		ipc_check_config(body, row, message->fd_count, &fault);
 	}
-	if (fault.text[0] == '\0') {
+	if (row != NULL && fault.text[0] == '\0') {
 		object = ipc_envelope(message, row);
 		result = object == NULL ? RESULT_NO_MEMORY
 					: ipc_encode_object(object, bytes_r,
@@ -316,7 +316,8 @@ ipc_decode(const char *bytes, size_t len, size_t fd_count, enum ipc_role sender,
 	} else {
 		json_field_fault(&fault, "out of memory");
 	}
-	if (ipc_fault(&fault, fault_r, fault_size) != RESULT_OK) {
+	if (ipc_fault(&fault, fault_r, fault_size) != RESULT_OK ||
+	    row == NULL) {
 		json_decref(object);
 		message_r->body = NULL;
 		return RESULT_BAD;

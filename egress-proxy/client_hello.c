@@ -307,7 +307,8 @@ client_hello_whole(const struct client_hello_reader *reader,
 	body.at = bytes + CLIENT_HELLO_RECORD_HEADER + 4;
 	body.len = reader->need - 4;
 	if (reader->records > 1) {
-		joined = malloc(reader->need);
+		/* All need bytes are filled, and need is 4 at least. */
+		joined = calloc(1, reader->need + 1);
 		if (joined == NULL)
 			return CLIENT_HELLO_BAD;
 		client_hello_join(bytes, reader, joined);

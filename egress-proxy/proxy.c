@@ -372,7 +372,7 @@ proxy_replace_policy(struct proxy_sandbox *sandbox, struct host_policy *policy)
 static bool
 proxy_is_listener(int fd)
 {
-	struct sockaddr_storage address;
+	struct sockaddr_storage address = {0};
 	socklen_t len = sizeof(address), size = sizeof(int);
 	int listening = 0, type = 0;
 

@@ -415,6 +415,8 @@ session_io_resume(struct session_io_queue *queue)
 	TAILQ_FOREACH(io, queue, wait)
 	count++;
 	while (count-- > 0 && (io = TAILQ_FIRST(queue)) != NULL) {
+		/* What ended has left the queue (session_net_stop).
+		 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 		session_net_unwait(io);
 		session_io_wake(io);
 	}

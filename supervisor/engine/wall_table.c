@@ -98,9 +98,8 @@ wall_table_special(const struct init_report *report, enum init_wall wall,
 
 	if (wall == INIT_WALL_MKNOD)
 		*outcome_r = landlock ? EACCES : EPERM;
-	else if (wall == INIT_WALL_WRITE_PROC)
-		*outcome_r = landlock ? EACCES : 0;
-	else if (wall == INIT_WALL_WRITE_SOCKETS && expected->sockets)
+	else if (wall == INIT_WALL_WRITE_PROC ||
+		 (wall == INIT_WALL_WRITE_SOCKETS && expected->sockets))
 		*outcome_r = landlock ? EACCES : 0;
 	else if (wall == INIT_WALL_EXEC_WRITABLE)
 		*outcome_r = expected->writable_exec ? ENOEXEC : EACCES;

@@ -138,7 +138,8 @@ mcp_message_call(
 	if (!mcp_message_method_ok(parts->method, entry_r->method))
 		return MCP_FAULT_METHOD;
 	if (params != MCP_VALUE_NONE && params != MCP_VALUE_OBJECT &&
-	    !(params == MCP_VALUE_LITERAL && parts->params.bytes[0] == 'n'))
+	    !(params == MCP_VALUE_LITERAL && parts->params.len > 0 &&
+		parts->params.bytes[0] == 'n'))
 		return MCP_FAULT_PARAMS;
 	entry_r->kind =
 	    parts->id.bytes == NULL ? MCP_NOTIFICATION : MCP_REQUEST;

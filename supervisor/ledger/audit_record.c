@@ -60,7 +60,7 @@ audit_record_make(struct audit_link *link, const char *ts, const char *event,
 	if (!audit_record_is_event(event))
 		return RESULT_BAD;
 	record = json_pack("{s:i, s:I, s:s, s:s, s:O, s:s}", "v",
-	    AUDIT_RECORD_VERSION, "seq", (json_int_t)(link->seq + 1), "ts", ts,
+	    AUDIT_RECORD_VERSION, "seq", (json_int_t)link->seq + 1, "ts", ts,
 	    "event", event, "fields", fields, "prev", link->hash);
 	if (record == NULL)
 		return RESULT_NO_MEMORY;
@@ -178,7 +178,10 @@ audit_record_check(struct audit_link *link, const char *line, size_t len,
 	if (json_field_parse(line, len, &record, fault) != RESULT_OK)
 		return RESULT_BAD;
 	audit_record_read(record, &read, fault);
-	result = fault->text[0] != '\0' ? RESULT_BAD : RESULT_OK;
+	result =
+	    fault->text[0] != '\0' || read.prev == NULL || read.hash == NULL
+		? RESULT_BAD
+		: RESULT_OK;
 	if (result == RESULT_OK)
 		result = audit_record_follow(link, &read, fault);
 	if (result == RESULT_OK)

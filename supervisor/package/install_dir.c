@@ -106,7 +106,8 @@ install_dir_start(struct install_dir *dir)
 		json_decref(write_spec.options);
 		return RESULT_SYSTEM;
 	}
-	fds[0] = in = ends[0];
+	in = ends[0];
+	fds[0] = in;
 	out = ends[1];
 	fds[1] = dir->tar_fd;
 	(void)json_object_set_new(read_spec.options, "root", json_integer(0));
