@@ -32,4 +32,8 @@ enum result selftest_facts(const struct config *config, const char **argv,
  * false when they are not exactly what a probe writes. Pure. */
 bool selftest_take(const void *bytes, size_t len, json_t *probes);
 
+/* Append one result; a text that is no UTF-8 makes it a failed one. */
+void selftest_row(
+    json_t *probes, const char *name, bool ok, const char *detail);
+
 #endif
