@@ -293,8 +293,11 @@ sandbox_free(struct sandbox **sandbox)
 	if (gone == NULL)
 		return;
 	*sandbox = NULL;
-	if (gone->audit != NULL)
+	egress_live_free(&gone->live);
+	if (gone->audit != NULL) {
 		audit_on_end(gone->audit, NULL, NULL);
+		audit_forget(gone->audit, gone);
+	}
 	wiring_fd_free(&gone->wiring);
 	egress_part_free(&gone->egress);
 	volume_check_free(&gone->volumes);

@@ -66,8 +66,9 @@ struct sandbox_spec {
 	struct sandbox_tmpfs tmpfs[SANDBOX_TMPFS_MAX]; /* besides /tmp, HOME */
 	struct sandbox_tree trees[SANDBOX_TREES_MAX];
 	struct sandbox_limits limits;
-	/* {"allow":[...],"deny":[...]} of canonical entries, or NULL: no
-	 * egress-proxy is started at all. Borrowed. */
+	/* {"allow":[...],"deny":[...],"configured":[...]} of canonical
+	 * entries (egress_plan.h), or NULL: no egress-proxy is started at
+	 * all. Borrowed. */
 	const json_t *egress;
 	/* The workload's ends of three pipes; borrowed, duplicated into the
 	 * container. */

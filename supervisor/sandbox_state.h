@@ -8,6 +8,7 @@
 #define SUPERVISOR_SANDBOX_STATE_H
 
 #include "supervisor/engine/container_end.h"
+#include "supervisor/engine/egress_live.h"
 #include "supervisor/engine/egress_part.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
@@ -51,6 +52,7 @@ struct sandbox {
 	pid_t init_pid; /* 0: not heard yet */
 	struct cgroup cgroup;
 	struct egress_part *egress;
+	struct egress_live *live; /* keeps its policy narrow */
 	struct volume_check *volumes;
 	struct container_end *end;
 	struct engine_gc *leftovers; /* of dead supervisors */

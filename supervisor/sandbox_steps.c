@@ -105,11 +105,37 @@ sandbox_steps_log(const char *name)
 	return fd;
 }
 
+static void
+sandbox_steps_on_live(const char *code, const char *detail, void *context)
+{
+	sandbox_close(context, code, detail);
+}
+
+/* egress-proxy, and what keeps its policy as narrow as the configuration. */
 static enum result
-sandbox_steps_start_parts(struct sandbox *sandbox)
+sandbox_steps_start_egress(struct sandbox *sandbox)
 {
 	static const struct egress_part_handlers handlers = {
 	    sandbox_steps_on_egress_ready, sandbox_steps_on_egress_end};
+	struct sandbox_plan *plan = &sandbox->plan;
+	int log_fd = sandbox_steps_log("agentnode-egress-proxy");
+	enum result result;
+
+	result = log_fd < 0 ? RESULT_SYSTEM
+			    : egress_part_start(sandbox->base, plan->lock.id,
+				  &plan->egress, log_fd, &handlers, sandbox,
+				  &sandbox->egress);
+	fd_close(&log_fd);
+	if (result == RESULT_OK)
+		result = egress_live_start(sandbox->base, sandbox->audit,
+		    plan->lock.id, &plan->egress, sandbox->egress,
+		    sandbox_steps_on_live, sandbox, &sandbox->live);
+	return result;
+}
+
+static enum result
+sandbox_steps_start_parts(struct sandbox *sandbox)
+{
 	struct sandbox_plan *plan = &sandbox->plan;
 	enum result result = RESULT_OK;
 	size_t count = plan->volume_count;
@@ -117,14 +143,8 @@ sandbox_steps_start_parts(struct sandbox *sandbox)
 
 	sandbox->egress_ready = !plan->has_egress;
 	sandbox->volumes_good = count == 0;
-	if (plan->has_egress) {
-		log_fd = sandbox_steps_log("agentnode-egress-proxy");
-		result = log_fd < 0 ? RESULT_SYSTEM
-				    : egress_part_start(sandbox->base,
-					  plan->lock.id, &plan->egress, log_fd,
-					  &handlers, sandbox, &sandbox->egress);
-		fd_close(&log_fd);
-	}
+	if (plan->has_egress)
+		result = sandbox_steps_start_egress(sandbox);
 	if (result == RESULT_OK && count > 0) {
 		log_fd = sandbox_steps_log("agentnode-unpack");
 		plan->volume_count = 0; /* the descriptors are the check's */
@@ -314,6 +334,7 @@ sandbox_steps_bye(struct sandbox *sandbox)
 {
 	cgroup_counters(&sandbox->cgroup, &sandbox->outcome.peak_memory,
 	    &sandbox->outcome.oom_kills);
+	egress_live_stop(sandbox->live);
 	egress_part_close(sandbox->egress);
 	if (wiring_fd_send_bye(sandbox->wiring) != RESULT_OK)
 		sandbox_enter(sandbox, SANDBOX_KILL, "init is gone");
@@ -330,6 +351,7 @@ sandbox_steps_kill(struct sandbox *sandbox)
 	if (sandbox->outcome.peak_memory == 0)
 		cgroup_counters(&sandbox->cgroup, &sandbox->outcome.peak_memory,
 		    &sandbox->outcome.oom_kills);
+	egress_live_stop(sandbox->live);
 	egress_part_close(sandbox->egress);
 	/* init kills everything when its socket closes. */
 	wiring_fd_free(&sandbox->wiring);

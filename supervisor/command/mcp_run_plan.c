@@ -174,8 +174,9 @@ mcp_run_plan_domains(struct mcp_run_plan *plan)
 	return true;
 }
 
-/* The entry's, the configuration's, the command line's. No entry at all is
- * no network at all: no proxy is started. */
+/* The entry's and the command line's, and apart from them the
+ * configuration's. No entry at all is no network at all: no proxy is
+ * started. */
 static enum result
 mcp_run_plan_egress(
     struct mcp_run_plan *plan, const struct mcp_run_options *options)
@@ -192,13 +193,12 @@ mcp_run_plan_egress(
 	if (good && plan->package.domains != NULL)
 		good = json_array_extend(
 			   allow, (json_t *)plan->package.domains) == 0;
-	if (good && host != NULL)
-		good = json_array_extend(allow, (json_t *)host) == 0;
 	for (i = 0; good && i < options->allow_count; i++)
 		good = json_array_append_new(
 			   allow, json_string(options->allow[i])) == 0;
-	if (good && json_array_size(allow) > 0) {
-		plan->egress = json_pack("{s:O, s:[]}", "allow", allow, "deny");
+	if (good && json_array_size(allow) + json_array_size(host) > 0) {
+		plan->egress = json_pack("{s:O, s:[], s:O*}", "allow", allow,
+		    "deny", "configured", host);
 		good = plan->egress != NULL;
 	}
 	json_decref(allow);

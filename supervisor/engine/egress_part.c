@@ -176,6 +176,18 @@ egress_part_listen(struct egress_part *part, uint32_t index, int fd)
 	return RESULT_OK;
 }
 
+enum result
+egress_part_replace(struct egress_part *part)
+{
+	/* Before it is ready: it will be told this one first. */
+	if (!part->ready || part->closed)
+		return RESULT_OK;
+	return egress_part_send(part, IPC_POLICY_REPLACE,
+	    json_pack("{s:s, s:O}", "sandbox", part->id, "policy",
+		part->plan->policy),
+	    -1);
+}
+
 void
 egress_part_close(struct egress_part *part)
 {

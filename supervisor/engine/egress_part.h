@@ -30,6 +30,10 @@ enum result egress_part_start(struct event_base *base, const char *id,
 enum result egress_part_listen(
     struct egress_part *part, uint32_t index, int fd);
 
+/* plan->policy was replaced by a narrower one: tell it. What it no longer
+ * lets through is reset. */
+enum result egress_part_replace(struct egress_part *part);
+
 /* Close its tunnels (the process stays). */
 void egress_part_close(struct egress_part *part);
 /* Kill and reap. Accepts NULL, clears. */

@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "egress-proxy/policy_entry.h"
 #include "common/log.h"
+#include "supervisor/engine/egress_narrow.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/suffix_check.h"
 
@@ -126,6 +127,29 @@ egress_plan_entries(struct egress_plan *plan, const struct config *config,
 	return RESULT_OK;
 }
 
+/* What egress.allow adds to allow; remembered apart, because it goes when
+ * that changes. */
+static enum result
+egress_plan_configured(struct egress_plan *plan, const struct config *config,
+    const json_t *list, json_t *allow, char *detail_r, size_t size)
+{
+	json_t *all = json_array();
+	enum result result;
+
+	plan->configured = NULL;
+	result = all == NULL ? RESULT_NO_MEMORY
+			     : egress_plan_entries(plan, config, list,
+				   POLICY_ENTRY_FROM_HOST, all, detail_r, size);
+	if (result == RESULT_OK)
+		plan->configured = egress_narrow_without(all, allow);
+	json_decref(all);
+	if (result == RESULT_OK &&
+	    (plan->configured == NULL ||
+		json_array_extend(allow, plan->configured) != 0))
+		result = RESULT_NO_MEMORY;
+	return result;
+}
+
 /* egress.extra_ranges is an object in the config, a list in the policy. */
 static enum result
 egress_plan_ranges(const struct config *config, json_t *list)
@@ -175,6 +199,10 @@ egress_plan_policy(struct egress_plan *plan, const struct config *config,
 	result =
 	    egress_plan_entries(plan, config, json_object_get(egress, "allow"),
 		POLICY_ENTRY_FROM_HOST, allow, detail_r, size);
+	if (result == RESULT_OK)
+		result = egress_plan_configured(plan, config,
+		    json_object_get(egress, "configured"), allow, detail_r,
+		    size);
 	if (result == RESULT_OK)
 		result = egress_plan_entries(plan, config,
 		    json_object_get(egress, "deny"), POLICY_ENTRY_FROM_DENY,
@@ -341,7 +369,9 @@ egress_plan_clear(struct egress_plan *plan)
 {
 	json_decref(plan->options);
 	json_decref(plan->policy);
+	json_decref(plan->configured);
 	plan->options = NULL;
+	plan->configured = NULL;
 	plan->policy = NULL;
 	plan->direct_count = 0;
 }

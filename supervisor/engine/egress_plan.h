@@ -33,12 +33,16 @@ struct egress_plan_direct {
 struct egress_plan {
 	json_t *options; /* owned; of the proxy's config message */
 	json_t *policy;  /* owned; of sandbox_open */
+	/* Owned; those entries of policy's allow that nobody but the
+	 * configuration's egress.allow asked for. */
+	json_t *configured;
 	struct egress_plan_direct direct[EGRESS_PLAN_DIRECT_MAX];
 	size_t direct_count;
 };
 
-/* egress: {"allow":[...],"deny":[...]} of canonical entries. RESULT_BAD
- * names the entry; RESULT_NOT_FOUND: no resolver is configured. */
+/* egress: {"allow":[...],"deny":[...],"configured":[...]} of canonical
+ * entries; "configured" may be missing: what egress.allow adds to "allow".
+ * RESULT_BAD names the entry; RESULT_NOT_FOUND: no resolver is configured. */
 enum result egress_plan_make(const struct config *config, const json_t *egress,
     struct egress_plan *plan_r, char *detail_r, size_t detail_size);
 void egress_plan_clear(struct egress_plan *plan);

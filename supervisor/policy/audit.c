@@ -417,6 +417,17 @@ audit_submit(struct audit *audit, const char *event, const json_t *fields,
 	return RESULT_OK;
 }
 
+void
+audit_forget(struct audit *audit, const void *context)
+{
+	size_t i;
+
+	for (i = 0; i < AUDIT_PENDING_MAX; i++)
+		if (audit->pending[i].id != 0 &&
+		    audit->pending[i].context == context)
+			audit->pending[i].done = NULL;
+}
+
 struct audit_waiting {
 	enum result result;
 	bool is_done;

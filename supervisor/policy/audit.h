@@ -35,6 +35,10 @@ void audit_on_end(struct audit *audit, audit_done *ended, void *context);
 enum result audit_submit(struct audit *audit, const char *event,
     const json_t *fields, audit_done *done, void *context);
 
+/* The answers to records submitted with this context are not wanted any
+ * more: it is about to be freed. */
+void audit_forget(struct audit *audit, const void *context);
+
 /* Wait for ready, submit and run the loop until done (only outside of
  * callbacks). */
 enum result audit_write(

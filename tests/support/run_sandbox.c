@@ -28,7 +28,7 @@ struct run_sandbox {
 	struct audit *audit;
 	struct sandbox *sandbox;
 	struct sandbox_spec spec;
-	json_t *allow;
+	json_t *allow, *configured;
 	const char *env[RUN_SANDBOX_ENV_MAX + 1];
 	size_t env_count, mount_count, tmpfs_count, tree_count;
 	const char *outcome_path;
@@ -172,6 +172,12 @@ run_sandbox_option(struct run_sandbox *run, int option, char *value)
 			(void)json_array_append_new(
 			    run->allow, json_string(value));
 		break;
+	case 'c':
+		if (run->configured == NULL)
+			run->configured = json_array();
+		(void)json_array_append_new(
+		    run->configured, json_string(value));
+		break;
 	case 'm':
 		run_sandbox_mount(run, value);
 		break;
@@ -209,6 +215,7 @@ run_sandbox_options(struct run_sandbox *run, int argc, char **argv)
 	    {"image", required_argument, NULL, 'i'},
 	    {"kind", required_argument, NULL, 'k'},
 	    {"allow", required_argument, NULL, 'a'},
+	    {"configured", required_argument, NULL, 'c'},
 	    {"mount", required_argument, NULL, 'm'},
 	    {"tmpfs", required_argument, NULL, 't'},
 	    {"import", required_argument, NULL, 'I'},
@@ -249,8 +256,8 @@ main(int argc, char **argv)
 	if (run.spec.image == NULL)
 		run.spec.image = config_text(run.config, "sandbox.image");
 	if (run.allow != NULL)
-		run.spec.egress =
-		    json_pack("{s:o, s:[]}", "allow", run.allow, "deny");
+		run.spec.egress = json_pack("{s:o, s:[], s:o*}", "allow",
+		    run.allow, "deny", "configured", run.configured);
 	if (event_loop_new(&run.base) != RESULT_OK)
 		run_sandbox_die("loop", "failed");
 	run.start_ms = event_loop_now_ms();

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The arithmetic of a policy that only narrows. Called by egress_live.c; it
+ * must never put anything into allow, extra_ranges or ech that was not
+ * there, nor take anything out of deny.
+ */
+#include "supervisor/engine/egress_narrow.h"
+
+#include <string.h>
+
+#include "common/ip_addr.h"
+#include "supervisor/policy/config_narrow.h"
+
+static bool
+egress_narrow_has(const json_t *list, const json_t *item)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (json_equal(json_array_get(list, i), item))
+			return true;
+	}
+	return false;
+}
+
+json_t *
+egress_narrow_without(const json_t *a, const json_t *b)
+{
+	json_t *list = json_array();
+
+	for (size_t i = 0; list != NULL && i < json_array_size(a); i++) {
+		json_t *item = json_array_get(a, i);
+
+		if (!egress_narrow_has(b, item) &&
+		    json_array_append(list, item) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	}
+	return list;
+}
+
+/* True when one entry of the list lets all of entry through. */
+static bool
+egress_narrow_covered(const json_t *list, const char *entry)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *wide = json_string_value(json_array_get(list, i));
+
+		if (wide != NULL && config_narrow_covers(wide, entry))
+			return true;
+	}
+	return false;
+}
+
+static bool
+egress_narrow_keeps_entry(const json_t *item, const json_t *configured,
+    const struct egress_narrow_host *host)
+{
+	const char *entry = json_string_value(item);
+
+	if (entry == NULL || !host->permits(host->context, entry))
+		return false;
+	return !egress_narrow_has(configured, item) ||
+	       egress_narrow_covered(host->allow, entry);
+}
+
+static enum result
+egress_narrow_allow(const json_t *old, const json_t *configured,
+    const struct egress_narrow_host *host, json_t *into)
+{
+	for (size_t i = 0; i < json_array_size(old); i++) {
+		json_t *item = json_array_get(old, i);
+
+		if (egress_narrow_keeps_entry(item, configured, host) &&
+		    json_array_append(into, item) != 0)
+			return RESULT_NO_MEMORY;
+	}
+	return RESULT_OK;
+}
+
+/* Those of old that list has too. */
+static enum result
+egress_narrow_both(const json_t *old, const json_t *list, json_t *into)
+{
+	for (size_t i = 0; i < json_array_size(old); i++) {
+		json_t *item = json_array_get(old, i);
+
+		if (egress_narrow_has(list, item) &&
+		    json_array_append(into, item) != 0)
+			return RESULT_NO_MEMORY;
+	}
+	return RESULT_OK;
+}
+
+/* All of old, then what is new in list. */
+static enum result
+egress_narrow_either(const json_t *old, const json_t *list, json_t *into)
+{
+	json_t *more = egress_narrow_without(list, old);
+	bool failed = more == NULL ||
+		      json_array_extend(into, (json_t *)old) != 0 ||
+		      json_array_extend(into, more) != 0;
+
+	json_decref(more);
+	return failed ? RESULT_NO_MEMORY : RESULT_OK;
+}
+
+static bool
+egress_narrow_cidr(const json_t *item, struct ip_cidr *cidr_r)
+{
+	const char *text = json_string_value(item);
+
+	return text != NULL &&
+	       ip_addr_parse_cidr(text, strlen(text), cidr_r) == RESULT_OK;
+}
+
+/* True when the list has this range, or a network around it. A single
+ * address is written down alone or not at all. */
+static bool
+egress_narrow_keeps_range(const json_t *item, const json_t *list)
+{
+	struct ip_cidr old, wide;
+
+	if (egress_narrow_has(list, item))
+		return true;
+	if (!egress_narrow_cidr(item, &old) ||
+	    old.prefix == (old.base.family == 4 ? 32 : 128))
+		return false;
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		if (egress_narrow_cidr(json_array_get(list, i), &wide) &&
+		    wide.prefix <= old.prefix &&
+		    ip_addr_cidr_contains(&wide, &old.base))
+			return true;
+	}
+	return false;
+}
+
+/* One {"name","cidrs"} of the policy against the configuration's object; a
+ * name without a range left is left out. */
+static enum result
+egress_narrow_range(const json_t *one, const json_t *ranges, json_t *into)
+{
+	const char *name = json_string_value(json_object_get(one, "name"));
+	const json_t *old = json_object_get(one, "cidrs");
+	const json_t *list =
+	    name != NULL ? json_object_get(ranges, name) : NULL;
+	json_t *cidrs = json_array();
+	int failed = cidrs == NULL ? -1 : 0;
+
+	for (size_t i = 0; failed == 0 && i < json_array_size(old); i++) {
+		json_t *item = json_array_get(old, i);
+
+		if (egress_narrow_keeps_range(item, list))
+			failed = json_array_append(cidrs, item);
+	}
+	if (failed == 0 && json_array_size(cidrs) > 0)
+		failed = json_array_append_new(into,
+		    json_pack("{s:s, s:O}", "name", name, "cidrs", cidrs));
+	json_decref(cidrs);
+	return failed != 0 ? RESULT_NO_MEMORY : RESULT_OK;
+}
+
+static enum result
+egress_narrow_ranges(const json_t *old, const json_t *ranges, json_t *into)
+{
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < json_array_size(old) && result == RESULT_OK; i++)
+		result =
+		    egress_narrow_range(json_array_get(old, i), ranges, into);
+	return result;
+}
+
+enum result
+egress_narrow(const json_t *policy, const json_t *configured,
+    const struct egress_narrow_host *host, json_t **next_r)
+{
+	json_t *own = json_object_get(policy, "own");
+	json_t *next = json_pack("{s:[], s:[], s:[], s:o, s:[]}", "allow",
+	    "deny", "extra_ranges", "own",
+	    own != NULL ? json_deep_copy(own) : json_array(), "ech");
+	enum result result;
+
+	*next_r = NULL;
+	if (next == NULL)
+		return RESULT_NO_MEMORY;
+	result = egress_narrow_allow(json_object_get(policy, "allow"),
+	    configured, host, json_object_get(next, "allow"));
+	if (result == RESULT_OK)
+		result = egress_narrow_either(json_object_get(policy, "deny"),
+		    host->deny, json_object_get(next, "deny"));
+	if (result == RESULT_OK)
+		result = egress_narrow_ranges(
+		    json_object_get(policy, "extra_ranges"), host->extra_ranges,
+		    json_object_get(next, "extra_ranges"));
+	if (result == RESULT_OK)
+		result = egress_narrow_both(json_object_get(policy, "ech"),
+		    host->ech, json_object_get(next, "ech"));
+	if (result != RESULT_OK)
+		json_decref(next);
+	else
+		*next_r = next;
+	return result;
+}

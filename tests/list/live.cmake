@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# What changes while a sandbox runs; what is installed; the installed tree.
+add_unit_test(egress_narrow LIBRARIES supervisor_engine egress_policy_json)
+add_machine_test(config_watch LIBRARIES supervisor_audit)
+add_scenario(live_policy TIMEOUT 180)

@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What a running sandbox may still reach after the configuration changed:
+ * tables of before, configuration and after; and that whatever comes out is
+ * narrower by the proxy's own judgement.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include <cmocka.h>
+
+#include "egress-proxy/host_policy_json.h"
+#include "supervisor/engine/egress_narrow.h"
+
+static json_t *
+test_egress_narrow_json(const char *text)
+{
+	json_error_t error;
+	json_t *value;
+
+	if (text == NULL)
+		return NULL;
+	value = json_loads(text, JSON_REJECT_DUPLICATES, &error);
+	if (value == NULL)
+		fail_msg("%s: %s", text, error.text);
+	return value;
+}
+
+/* What the team policy of the test lets through; context NULL: all. */
+static bool
+test_egress_narrow_permits(const void *context, const char *entry)
+{
+	return context == NULL || strstr(entry, context) != NULL;
+}
+
+struct test_egress_narrow_row {
+	const char *name;
+	const char *policy;
+	const char *configured;
+	/* the configuration now */
+	const char *allow, *deny, *ranges, *ech, *team;
+	const char *next; /* NULL: as policy */
+};
+
+#define FULL                                                             \
+	"{\"allow\":[\"a.example.com:443\",\"*.b.example.com:443\","     \
+	"\"tcp://10.1.2.3:22\"],\"deny\":[\"x.b.example.com\"],"         \
+	"\"extra_ranges\":[{\"name\":\"a.example.com\",\"cidrs\":["      \
+	"\"10.1.0.0/16\",\"10.9.9.9/32\"]}],\"own\":[\"192.0.2.1/32\"]," \
+	"\"ech\":[\"a.example.com\"]}"
+#define RANGES "{\"a.example.com\":[\"10.1.0.0/16\",\"10.9.9.9/32\"]}"
+#define AFTER(allow, deny, ranges, ech)                               \
+	"{\"allow\":[" allow "],\"deny\":[\"x.b.example.com\"" deny   \
+	"],\"extra_ranges\":[" ranges "],\"own\":[\"192.0.2.1/32\"]," \
+	"\"ech\":[" ech "]}"
+#define A "\"a.example.com:443\""
+#define B "\"*.b.example.com:443\""
+#define T "\"tcp://10.1.2.3:22\""
+#define R1 "{\"name\":\"a.example.com\",\"cidrs\":[\"10.1.0.0/16\"]}"
+#define R2 "{\"name\":\"a.example.com\",\"cidrs\":[\"10.9.9.9/32\"]}"
+#define R                                                                    \
+	"{\"name\":\"a.example.com\",\"cidrs\":[\"10.1.0.0/16\",\"10.9.9.9/" \
+	"32\"]}"
+#define E "\"a.example.com\""
+
+static const struct test_egress_narrow_row test_egress_narrow_rows[] = {
+    {"nothing changed", FULL, "[]", "[]", "[\"x.b.example.com\"]", RANGES,
+	"[" E "]", NULL, NULL},
+    {"nothing is set", FULL, "[]", NULL, NULL, RANGES, "[" E "]", NULL, NULL},
+    {"a deny entry more", FULL, "[]", NULL, "[\"a.example.com\"]", RANGES,
+	"[" E "]", NULL, AFTER(A "," B "," T, ",\"a.example.com\"", R, E)},
+    {"a deny entry less", FULL, "[]", NULL, "[]", RANGES, "[" E "]", NULL,
+	NULL},
+    {"an allow entry more", FULL, "[]",
+	"[\"c.example.com:443\",\"*.example.com:443\"]", NULL, RANGES,
+	"[" E "]", NULL, NULL},
+    {"a configured entry is gone", FULL, "[" A "]", "[]", NULL, RANGES,
+	"[" E "]", NULL, AFTER(B "," T, "", R, E)},
+    {"nothing configured is left", FULL, "[" A "," B "," T "]", NULL, NULL,
+	RANGES, "[" E "]", NULL, AFTER("", "", R, E)},
+    {"a configured entry is covered by another", FULL, "[" A "]",
+	"[\"*.example.com:443\"]", NULL, RANGES, "[" E "]", NULL, NULL},
+    {"a configured entry has another port", FULL, "[" A "]",
+	"[\"a.example.com:8443\"]", NULL, RANGES, "[" E "]", NULL,
+	AFTER(B "," T, "", R, E)},
+    {"a configured wildcard becomes one name", FULL, "[" B "]",
+	"[\"y.b.example.com:443\"]", NULL, RANGES, "[" E "]", NULL,
+	AFTER(A "," T, "", R, E)},
+    {"the team policy permits less", FULL, "[]", NULL, NULL, RANGES, "[" E "]",
+	"b.example", AFTER(B, "", R, E)},
+    {"all ranges are gone", FULL, "[]", NULL, NULL, NULL, "[" E "]", NULL,
+	AFTER(A "," B "," T, "", "", E)},
+    {"ranges of another name", FULL, "[]", NULL, NULL,
+	"{\"c.example.com\":[\"10.1.0.0/16\"]}", "[" E "]", NULL,
+	AFTER(A "," B "," T, "", "", E)},
+    {"one range is gone", FULL, "[]", NULL, NULL,
+	"{\"a.example.com\":[\"10.1.0.0/16\"]}", "[" E "]", NULL,
+	AFTER(A "," B "," T, "", R1, E)},
+    {"a wider range keeps the network, not the single address", FULL, "[]",
+	NULL, NULL, "{\"a.example.com\":[\"10.0.0.0/8\"]}", "[" E "]", NULL,
+	AFTER(A "," B "," T, "", R1, E)},
+    {"a range around it beside a smaller one", FULL, "[]", NULL,
+	NULL,
+	"{\"a.example.com\":[\"10.1.1.0/24\",\"10.9.9.9/32\",\"0.0.0.0/0\"]}",
+	"[" E "]", NULL, NULL},
+    {"a smaller range closes: it could open another kind", FULL, "[]", NULL, NULL,
+	"{\"a.example.com\":[\"10.1.1.0/24\",\"10.9.9.9/32\"]}", "[" E "]",
+	NULL, AFTER(A "," B "," T, "", R2, E)},
+    {"ech no more", FULL, "[]", NULL, NULL, RANGES, "[\"c.example.com\"]", NULL,
+	AFTER(A "," B "," T, "", R, "")},
+    {"a name more with ech", FULL, "[]", NULL, NULL, RANGES,
+	"[\"c.example.com\"," E "]", NULL, NULL},
+    {"all at once", FULL, "[" A "]", NULL, "[\"z.example.com\"]", NULL, NULL,
+	"tcp", AFTER(T, ",\"z.example.com\"", "", "")},
+};
+
+static struct host_policy *
+test_egress_narrow_load(const json_t *policy)
+{
+	struct host_policy *loaded = NULL;
+	struct json_fault fault = {""};
+
+	if (host_policy_json_load(policy, "policy", &loaded, &fault) !=
+	    RESULT_OK)
+		fail_msg("%s", fault.text);
+	return loaded;
+}
+
+static void
+test_egress_narrow_one(const struct test_egress_narrow_row *row)
+{
+	json_t *policy = test_egress_narrow_json(row->policy);
+	json_t *configured = test_egress_narrow_json(row->configured);
+	json_t *allow = test_egress_narrow_json(row->allow);
+	json_t *deny = test_egress_narrow_json(row->deny);
+	json_t *ranges = test_egress_narrow_json(row->ranges);
+	json_t *ech = test_egress_narrow_json(row->ech);
+	json_t *expected = test_egress_narrow_json(
+	    row->next != NULL ? row->next : row->policy);
+	const struct egress_narrow_host host = {
+	    allow, deny, ranges, ech, test_egress_narrow_permits, row->team};
+	struct host_policy *before, *after;
+	json_t *next, *again;
+	char *text;
+
+	assert_int_equal(
+	    egress_narrow(policy, configured, &host, &next), RESULT_OK);
+	text = json_dumps(next, JSON_COMPACT);
+	if (!json_equal(next, expected))
+		fail_msg("%s: %s", row->name, text);
+	free(text);
+	before = test_egress_narrow_load(policy);
+	after = test_egress_narrow_load(next);
+	assert_true(host_policy_is_narrower(after, before));
+	/* A second time changes nothing. */
+	assert_int_equal(
+	    egress_narrow(next, configured, &host, &again), RESULT_OK);
+	assert_true(json_equal(again, next));
+	host_policy_free(&before);
+	host_policy_free(&after);
+	json_decref(again);
+	json_decref(next);
+	json_decref(expected);
+	json_decref(policy);
+	json_decref(configured);
+	json_decref(allow);
+	json_decref(deny);
+	json_decref(ranges);
+	json_decref(ech);
+}
+
+static void
+test_egress_narrow_table(void **state)
+{
+	size_t i, count = sizeof(test_egress_narrow_rows) /
+			  sizeof(test_egress_narrow_rows[0]);
+
+	(void)state;
+	for (i = 0; i < count; i++)
+		test_egress_narrow_one(&test_egress_narrow_rows[i]);
+}
+
+/* From any configuration to any other and back: never wider. */
+static void
+test_egress_narrow_never_widens(void **state)
+{
+	size_t i, j,
+	    count = sizeof(test_egress_narrow_rows) /
+		    sizeof(test_egress_narrow_rows[0]);
+
+	(void)state;
+	for (i = 0; i < count; i++) {
+		for (j = 0; j < count; j++) {
+			struct test_egress_narrow_row row =
+			    test_egress_narrow_rows[j];
+			const struct test_egress_narrow_row *first =
+			    &test_egress_narrow_rows[i];
+			struct egress_narrow_host host = {
+			    .permits = test_egress_narrow_permits,
+			    .context = row.team};
+			json_t *policy = test_egress_narrow_json(
+			    first->next != NULL ? first->next : first->policy);
+			json_t *allow = test_egress_narrow_json(row.allow);
+			json_t *deny = test_egress_narrow_json(row.deny);
+			json_t *ranges = test_egress_narrow_json(row.ranges);
+			json_t *ech = test_egress_narrow_json(row.ech);
+			struct host_policy *before, *after;
+			json_t *next;
+
+			host.allow = allow;
+			host.deny = deny;
+			host.extra_ranges = ranges;
+			host.ech = ech;
+			assert_int_equal(
+			    egress_narrow(policy, NULL, &host, &next),
+			    RESULT_OK);
+			before = test_egress_narrow_load(policy);
+			after = test_egress_narrow_load(next);
+			assert_true(host_policy_is_narrower(after, before));
+			host_policy_free(&before);
+			host_policy_free(&after);
+			json_decref(next);
+			json_decref(policy);
+			json_decref(allow);
+			json_decref(deny);
+			json_decref(ranges);
+			json_decref(ech);
+		}
+	}
+}
+
+static void
+test_egress_narrow_difference(void **state)
+{
+	json_t *a = test_egress_narrow_json("[\"a\",\"b\",{\"c\":1}]");
+	json_t *b = test_egress_narrow_json("[\"b\",\"d\"]");
+	json_t *expected = test_egress_narrow_json("[\"a\",{\"c\":1}]");
+	json_t *list = egress_narrow_without(a, b);
+
+	(void)state;
+	assert_true(json_equal(list, expected));
+	json_decref(list);
+	list = egress_narrow_without(NULL, b);
+	assert_int_equal(json_array_size(list), 0);
+	json_decref(list);
+	json_decref(a);
+	json_decref(b);
+	json_decref(expected);
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_egress_narrow_table),
+	    cmocka_unit_test(test_egress_narrow_never_widens),
+	    cmocka_unit_test(test_egress_narrow_difference),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
