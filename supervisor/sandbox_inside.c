@@ -92,6 +92,9 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 	if (sandbox->state != SANDBOX_HELLO)
 		return;
 	result = cgroup_find(pid, &sandbox->cgroup, detail, sizeof(detail));
+	memcpy(sandbox->plan.facts.container, sandbox->cgroup.id,
+	    sizeof(sandbox->plan.facts.container));
+	(void)run_lock_note(&sandbox->plan.lock, &sandbox->plan.facts);
 	if (result == RESULT_OK &&
 	    sandbox_inside_watch(sandbox, pid) != RESULT_OK) {
 		sandbox_close(sandbox, "engine_failed",

@@ -374,7 +374,9 @@ sandbox_plan_argv(struct sandbox_plan *plan, struct sandbox_plan_fault *fault)
 		(void)snprintf(fault->code, sizeof(fault->code), "bad_spec");
 		return result;
 	}
-	if (run_lock_note(&plan->lock, plan->argv->name) != RESULT_OK)
+	(void)sandbox_plan_copy(
+	    plan->facts.name, sizeof(plan->facts.name), plan->argv->name);
+	if (run_lock_note(&plan->lock, &plan->facts) != RESULT_OK)
 		return sandbox_plan_fail(fault, RESULT_SYSTEM, "internal",
 		    "cannot write the run file: %s", strerror(errno));
 	return RESULT_OK;

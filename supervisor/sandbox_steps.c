@@ -200,9 +200,12 @@ sandbox_steps_start_client(struct sandbox *sandbox)
 	    .pass_count = INIT_FD_COUNT,
 	    .output_max = 65536,
 	    .hide_unified = plan->host.memory.hide_unified};
-	enum result result = wiring_fd_pass(sandbox->wiring, plan->streams[0],
-	    plan->streams[1], plan->streams[2], pass);
+	enum result result;
 
+	plan->facts.socket = wiring_fd_socket(sandbox->wiring);
+	(void)run_lock_note(&plan->lock, &plan->facts);
+	result = wiring_fd_pass(sandbox->wiring, plan->streams[0],
+	    plan->streams[1], plan->streams[2], pass);
 	if (result == RESULT_OK)
 		result = engine_call_start(sandbox->base, &call,
 		    sandbox_steps_on_client, sandbox, &sandbox->client);
@@ -345,8 +348,9 @@ sandbox_steps_bye(struct sandbox *sandbox)
 void
 sandbox_steps_kill(struct sandbox *sandbox)
 {
-	bool known =
-	    sandbox->cgroup.id[0] != '\0' || sandbox->cgroup.pidns_ino != 0;
+	/* A living client of a container that did not speak cleans up best. */
+	unsigned grace =
+	    sandbox->client != NULL && !sandbox->client_ended ? 3000 : 0;
 
 	if (sandbox->outcome.peak_memory == 0)
 		cgroup_counters(&sandbox->cgroup, &sandbox->outcome.peak_memory,
@@ -355,14 +359,11 @@ sandbox_steps_kill(struct sandbox *sandbox)
 	egress_part_close(sandbox->egress);
 	/* init kills everything when its socket closes. */
 	wiring_fd_free(&sandbox->wiring);
-	/* Before init spoke nothing says where it is: the client must not
-	 * go on making it. */
-	if (!known && sandbox->client != NULL && !sandbox->client_ended)
-		engine_call_kill(sandbox->client);
 	if (sandbox->client == NULL)
 		sandbox->client_ended = true;
 	if (sandbox->end == NULL ||
-	    container_end_kill(sandbox->end, &sandbox->cgroup) != RESULT_OK)
+	    container_end_kill(sandbox->end, &sandbox->cgroup,
+		(ino_t)sandbox->plan.facts.socket, grace) != RESULT_OK)
 		sandbox_enter(sandbox, SANDBOX_RECORD, "nothing was started");
 }
 

@@ -166,15 +166,18 @@ cgroup_take_line(struct cgroup *cgroup, char *line, const char *mountinfo)
 	cgroup->count++;
 }
 
+/* A process of our own namespace is in no container: 0. */
 static enum result
 cgroup_take_namespace(struct cgroup *cgroup, pid_t pid)
 {
-	struct stat info;
+	struct stat info, own;
 	char path[64];
 
 	(void)snprintf(path, sizeof(path), "/proc/%ld/ns/pid", (long)pid);
-	if (stat(path, &info) != 0)
+	if (stat(path, &info) != 0 || stat("/proc/self/ns/pid", &own) != 0)
 		return RESULT_SYSTEM;
+	if (info.st_ino == own.st_ino && info.st_dev == own.st_dev)
+		return RESULT_OK;
 	cgroup->pidns_dev = info.st_dev;
 	cgroup->pidns_ino = info.st_ino;
 	return RESULT_OK;

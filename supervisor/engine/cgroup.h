@@ -28,7 +28,7 @@ struct cgroup {
 	struct cgroup_dir dirs[CGROUP_DIRS_MAX];
 	size_t count;    /* 0: the container has no group of its own */
 	dev_t pidns_dev; /* its pid namespace, for where there is none */
-	ino_t pidns_ino;
+	ino_t pidns_ino; /* 0: ours, so it is in no container */
 };
 
 struct cgroup_limits {

@@ -56,6 +56,8 @@ cgroup_kill_pid(const struct cgroup *cgroup, long pid)
 	char dir[64], *groups;
 	bool inside;
 
+	if (cgroup->id[0] == '\0')
+		return false; /* every group would contain it */
 	if (fd < 0)
 		return !cgroup_kill_is_gone();
 	(void)snprintf(dir, sizeof(dir), "/proc/%ld", pid);
@@ -106,6 +108,18 @@ cgroup_kill_unified(const char *dir, size_t *count_r)
 	return true;
 }
 
+/* Our own pid namespace, or one that cannot be told from it, is never a
+ * container's. */
+static bool
+cgroup_kill_is_foreign(const struct cgroup *cgroup)
+{
+	struct stat own;
+
+	return cgroup->pidns_ino != 0 && stat("/proc/self/ns/pid", &own) == 0 &&
+	       (own.st_ino != cgroup->pidns_ino ||
+		   own.st_dev != cgroup->pidns_dev);
+}
+
 /* Without groups of its own: every process of its pid namespace. */
 static size_t
 cgroup_kill_namespace(const struct cgroup *cgroup)
@@ -149,7 +163,7 @@ cgroup_kill(const struct cgroup *cgroup)
 			continue;
 		count += cgroup_kill_procs(cgroup, dir->path);
 	}
-	if (cgroup->count == 0 && cgroup->pidns_ino != 0)
+	if (cgroup->count == 0 && cgroup_kill_is_foreign(cgroup))
 		count = cgroup_kill_namespace(cgroup);
 	return count;
 }

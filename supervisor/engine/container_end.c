@@ -14,6 +14,7 @@
 
 #include "common/event_loop.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_argv.h"
 
 #define CONTAINER_END_TICK_MS 2U
@@ -27,6 +28,7 @@ enum container_end_state {
 	CONTAINER_END_LOOK,   /* is its storage gone? */
 	CONTAINER_END_REMOVE, /* `rm --force` runs */
 	CONTAINER_END_ASK,    /* `container exists` runs */
+	CONTAINER_END_DELETE, /* the runtime's `delete --force` runs */
 };
 
 struct container_end {
@@ -35,6 +37,8 @@ struct container_end {
 	char name[RUN_ARGV_NAME_MAX];
 	enum container_end_state state;
 	struct cgroup cgroup;
+	ino_t socket;
+	uint64_t grace; /* monotonic ms: holders are killed from then on */
 	uint64_t limit; /* monotonic ms: when to give up */
 	struct event *tick;
 	struct engine_call *call;
@@ -65,8 +69,13 @@ container_end_is_late(const struct container_end *end)
 static void
 container_end_kill_round(struct container_end *end)
 {
-	bool dead = cgroup_kill(&end->cgroup) == 0;
+	bool grace = event_loop_now_ms() < end->grace;
+	size_t holders = holder_kill(end->socket, !grace, &end->cgroup);
+	bool dead = holders == 0;
 
+	/* In the grace it ends by itself and in order. */
+	if (!grace || holders == 0)
+		dead = cgroup_kill(&end->cgroup) == 0 && dead;
 	if (!dead && !container_end_is_late(end)) {
 		container_end_wait(end, CONTAINER_END_TICK_MS);
 		return;
@@ -83,6 +92,19 @@ container_end_finish(
 	end->handlers.on_removed(removed, detail, end->context);
 }
 
+/* The engine does not know it. A container whose monitor died leaves the
+ * runtime's state and its empty control groups behind. */
+static void
+container_end_after(struct container_end *end)
+{
+	if (end->cgroup.id[0] == '\0') {
+		container_end_finish(end, true, "");
+		return;
+	}
+	container_end_enter(end, CONTAINER_END_DELETE);
+	container_end_wait(end, 0);
+}
+
 static void
 container_end_on_call(const struct engine_call_end *answer, void *context)
 {
@@ -92,8 +114,10 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 	if (end->state == CONTAINER_END_REMOVE) {
 		container_end_enter(end, CONTAINER_END_ASK);
 		container_end_wait(end, 0);
-	} else if (code == 1) {
+	} else if (end->state == CONTAINER_END_DELETE) {
 		container_end_finish(end, true, "");
+	} else if (code == 1) {
+		container_end_after(end);
 	} else if (container_end_is_late(end)) {
 		container_end_finish(end, false,
 		    "the engine still knows the container: run `agentnode "
@@ -104,21 +128,40 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 	}
 }
 
+/* The words of the call a state makes. */
 static void
-container_end_call(struct container_end *end, enum container_end_state state)
+container_end_words(const struct container_end *end, const char *argv[10])
 {
-	const char *podman = end->host->memory.podman;
-	const char *remove[] = {podman, "rm", "--force", "--ignore", "--time=0",
-	    "--", end->name, NULL};
-	const char *ask[] = {
-	    podman, "container", "exists", "--", end->name, NULL};
+	const struct engine_memory *memory = &end->host->memory;
+	const char *const remove[] = {memory->podman, "rm", "--force",
+	    "--ignore", "--time=0", "--", end->name, NULL};
+	const char *const ask[] = {
+	    memory->podman, "container", "exists", "--", end->name, NULL};
+	const char *const delete[] = {memory->podman, "unshare",
+	    memory->runtime, "delete", "--force", end->cgroup.id, NULL};
+
+	if (end->state == CONTAINER_END_REMOVE)
+		memcpy(argv, remove, sizeof(remove));
+	else if (end->state == CONTAINER_END_ASK)
+		memcpy(argv, ask, sizeof(ask));
+	else if (memory->rootless) /* in the user's own namespace */
+		memcpy(argv, delete, sizeof(delete));
+	else
+		memcpy(argv, delete + 2, sizeof(delete) - 2 * sizeof(*delete));
+}
+
+static void
+container_end_call(struct container_end *end)
+{
+	const char *argv[10] = {NULL};
 	struct engine_call_spec spec = {.files = &end->host->files,
-	    .argv = state == CONTAINER_END_REMOVE ? remove : ask,
+	    .argv = argv,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
 	    .output_max = 65536,
 	    .timeout_ms = CONTAINER_END_CALL_MS};
 
+	container_end_words(end, argv);
 	engine_call_free(&end->call);
 	if (engine_call_start(end->base, &spec, container_end_on_call, end,
 		&end->call) != RESULT_OK)
@@ -155,12 +198,13 @@ container_end_on_tick(evutil_socket_t fd, short what, void *context)
 			container_end_finish(end, true, "");
 		else {
 			container_end_enter(end, CONTAINER_END_REMOVE);
-			container_end_call(end, end->state);
+			container_end_call(end);
 		}
 		break;
 	case CONTAINER_END_REMOVE:
 	case CONTAINER_END_ASK:
-		container_end_call(end, end->state);
+	case CONTAINER_END_DELETE:
+		container_end_call(end);
 		break;
 	case CONTAINER_END_IDLE:
 		break;
@@ -192,14 +236,20 @@ container_end_new(struct event_base *base, const struct engine_host *host,
 }
 
 enum result
-container_end_kill(struct container_end *end, const struct cgroup *cgroup)
+container_end_kill(struct container_end *end, const struct cgroup *cgroup,
+    ino_t socket, unsigned grace_ms)
 {
+	bool known = cgroup->id[0] != '\0' || cgroup->pidns_ino != 0;
+
 	if (end->state != CONTAINER_END_IDLE)
 		return RESULT_INTERNAL;
 	container_end_enter(end, CONTAINER_END_KILL);
 	end->cgroup = *cgroup;
-	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
-	(void)cgroup_kill(&end->cgroup); /* the first round at once */
+	end->socket = known ? 0 : socket;
+	end->grace = event_loop_now_ms() + (known ? 0 : grace_ms);
+	end->limit = end->grace + CONTAINER_END_LIMIT_MS;
+	if (known)
+		(void)cgroup_kill(&end->cgroup); /* the first round at once */
 	container_end_wait(end, 0);
 	return RESULT_OK;
 }
@@ -209,8 +259,8 @@ container_end_remove(struct container_end *end, bool client_removed)
 {
 	if (end->state != CONTAINER_END_IDLE)
 		return RESULT_INTERNAL;
-	container_end_enter(end,
-	    client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE);
+	container_end_enter(
+	    end, client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE);
 	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
 	container_end_wait(end, 0);
 	return RESULT_OK;

@@ -29,14 +29,17 @@ enum result container_end_new(struct event_base *base,
     const struct container_end_handlers *handlers, void *context,
     struct container_end **end_r);
 
-/* Kill now and every 2 ms until empty. cgroup is copied; on_dead comes from
- * the loop, never before this returns. */
-enum result container_end_kill(
-    struct container_end *end, const struct cgroup *cgroup);
+/* Kill now and every 2 ms until empty. cgroup is copied. When init never
+ * spoke its groups are not known (empty): what holds socket (an inode) is
+ * given grace_ms to end by itself, then killed. on_dead comes from the
+ * loop, never before this returns. */
+enum result container_end_kill(struct container_end *end,
+    const struct cgroup *cgroup, ino_t socket, unsigned grace_ms);
 
 /* Remove and verify. client_removed: the engine's client ran with --rm and
  * ended by itself without a complaint, so that a look at the storage is
- * enough; else the engine is asked. */
+ * enough; else the engine is asked, and what the runtime may have kept is
+ * deleted too. */
 enum result container_end_remove(
     struct container_end *end, bool client_removed);
 

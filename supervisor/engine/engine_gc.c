@@ -11,66 +11,154 @@
 
 #include "common/log.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_lock.h"
 
 #define ENGINE_GC_TIMEOUT_MS 20000U
 #define ENGINE_GC_TRIES 3U
 
+enum engine_gc_state {
+	ENGINE_GC_REMOVE, /* one `rm --force` for all */
+	ENGINE_GC_DELETE, /* the runtime's `delete --force`, one by one */
+};
+
 struct engine_gc {
 	struct event_base *base;
 	const struct engine_host *host;
+	enum engine_gc_state state;
 	struct event *again;
 	unsigned tries;
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
-	size_t count;
+	size_t count, next;
 	struct engine_call *call;
 	engine_gc_done *done;
 	void *context;
 };
 
 static void
+engine_gc_enter(struct engine_gc *gc, enum engine_gc_state state)
+{
+	gc->state = state;
+}
+
+static void
+engine_gc_again(struct engine_gc *gc)
+{
+	struct timeval now = {0, 0};
+
+	(void)event_add(gc->again, &now);
+}
+
+/* What the runtime may have kept of the next container that is known by
+ * its id; false when there is none. */
+static bool
+engine_gc_next(struct engine_gc *gc)
+{
+	while (gc->next < gc->count &&
+	       gc->stale[gc->next].facts.container[0] == '\0')
+		gc->next++;
+	return gc->next < gc->count;
+}
+
+static void
+engine_gc_finish(struct engine_gc *gc, int exit_code, const char *detail)
+{
+	/* 0: each is removed or was unknown. Else the files stay, and the
+	 * next start tries again. */
+	for (size_t i = 0; i < gc->count && exit_code == 0; i++)
+		run_lock_forget(&gc->host->files, gc->stale[i].id);
+	log_event(LOG_INFO_LEVEL, "leftovers_removed",
+	    LOG_UINT("count", gc->count), LOG_INT("exit", exit_code),
+	    LOG_TEXT("detail", detail));
+	gc->done(gc->context);
+}
+
+static void
 engine_gc_on_call(const struct engine_call_end *end, void *context)
 {
 	struct engine_gc *gc = context;
-	struct timeval now = {0, 0};
+	bool removing = gc->state == ENGINE_GC_REMOVE;
 
 	/* A container whose monitor died is found dead by the first call,
 	 * which then complains about its state; the second removes it. */
-	if (end->exit_code != 0 && ++gc->tries < ENGINE_GC_TRIES) {
-		(void)event_add(gc->again, &now);
+	if (removing && end->exit_code != 0 && ++gc->tries < ENGINE_GC_TRIES) {
+		engine_gc_again(gc);
 		return;
 	}
-	/* 0: each is removed or was unknown. Else the files stay, and the
-	 * next start tries again. */
-	for (size_t i = 0; i < gc->count && end->exit_code == 0; i++)
-		run_lock_forget(&gc->host->files, gc->stale[i].id);
-	log_event(LOG_INFO_LEVEL, "leftovers_removed",
-	    LOG_UINT("count", gc->count), LOG_INT("exit", end->exit_code),
-	    LOG_TEXT("detail", end->error));
-	gc->done(gc->context);
+	if (removing && end->exit_code != 0) {
+		engine_gc_finish(gc, end->exit_code, end->error);
+		return;
+	}
+	if (!removing)
+		gc->next++; /* the runtime mostly knows nothing: no matter */
+	if (!engine_gc_next(gc)) {
+		engine_gc_finish(gc, 0, "");
+		return;
+	}
+	engine_gc_enter(gc, ENGINE_GC_DELETE);
+	engine_gc_again(gc);
+}
+
+/* A runtime that stopped before init spoke waits for ever; it tells which
+ * container it is. */
+static void
+engine_gc_holders(struct run_lock_facts *facts)
+{
+	struct cgroup found;
+
+	memset(&found, 0, sizeof(found));
+	(void)holder_kill((ino_t)facts->socket, true, &found);
+	if (facts->container[0] == '\0')
+		memcpy(facts->container, found.id, sizeof(facts->container));
+}
+
+/* The words of `rm --force` for all that have a name; false: none has. */
+static bool
+engine_gc_remove_words(struct engine_gc *gc, const char **argv)
+{
+	static const char *const words[] = {
+	    "rm", "--force", "--ignore", "--time=0", "--"};
+	size_t count = 0;
+
+	argv[count++] = gc->host->memory.podman;
+	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
+		argv[count++] = words[i];
+	for (size_t i = 0; i < gc->count; i++) {
+		struct run_lock_facts *facts = &gc->stale[i].facts;
+
+		engine_gc_holders(facts);
+		if (strncmp(facts->name, "agentnode-", 10) == 0)
+			argv[count++] = facts->name;
+		else
+			run_lock_forget(&gc->host->files, gc->stale[i].id);
+	}
+	return count > 6;
 }
 
 static enum result
 engine_gc_call(struct engine_gc *gc)
 {
-	const char *argv[RUN_LOCK_STALE_MAX + 8] = {gc->host->memory.podman,
-	    "rm", "--force", "--ignore", "--time=0", "--"};
+	const char *argv[RUN_LOCK_STALE_MAX + 8] = {NULL};
 	struct engine_call_spec spec = {.files = &gc->host->files,
 	    .argv = argv,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
 	    .output_max = 65536,
 	    .timeout_ms = ENGINE_GC_TIMEOUT_MS};
-	size_t words = 6;
+	size_t count = 0;
 
-	for (size_t i = 0; i < gc->count; i++) {
-		if (strncmp(gc->stale[i].name, "agentnode-", 10) == 0)
-			argv[words++] = gc->stale[i].name;
-		else
-			run_lock_forget(&gc->host->files, gc->stale[i].id);
-	}
-	if (words == 6)
+	if (gc->state == ENGINE_GC_DELETE) {
+		if (gc->host->memory.rootless) {
+			argv[count++] = gc->host->memory.podman;
+			argv[count++] = "unshare";
+		}
+		argv[count++] = gc->host->memory.runtime;
+		argv[count++] = "delete";
+		argv[count++] = "--force";
+		argv[count++] = gc->stale[gc->next].facts.container;
+	} else if (!engine_gc_remove_words(gc, argv)) {
 		return RESULT_NOT_FOUND; /* nothing was started in them */
+	}
 	engine_call_free(&gc->call);
 	return engine_call_start(
 	    gc->base, &spec, engine_gc_on_call, gc, &gc->call);

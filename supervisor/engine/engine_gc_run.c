@@ -16,6 +16,7 @@
 #include "common/json_field.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
+#include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_lock.h"
 
 #define ENGINE_GC_RUN_OUTPUT_MAX (4U << 20)
@@ -155,16 +156,44 @@ engine_gc_run_uids(const struct engine_files *files)
 		(void)closedir(dir);
 }
 
+/* What the runtime may have kept of a container whose monitor died. */
 static void
-engine_gc_run_files(const struct engine_files *files)
+engine_gc_run_state(const struct engine_host *host, const char *id)
+{
+	const char *podman = host->memory.podman;
+	const char *argv[] = {podman, "unshare", host->memory.runtime, "delete",
+	    "--force", id, NULL};
+	char detail[ENGINE_CALL_ERROR_MAX];
+
+	if (id[0] != '\0' && host->memory.runtime[0] != '\0')
+		(void)engine_gc_run_call(host,
+		    host->memory.rootless ? argv : argv + 2, NULL, NULL, NULL,
+		    detail, sizeof(detail));
+}
+
+/* Runtimes that stopped before init spoke; the engine would not know. */
+static void
+engine_gc_run_holders(const struct engine_files *files)
+{
+	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
+	size_t count = run_lock_stale(files, stale, RUN_LOCK_STALE_MAX);
+
+	for (size_t i = 0; i < count; i++)
+		(void)holder_kill((ino_t)stale[i].facts.socket, true, NULL);
+}
+
+static void
+engine_gc_run_files(const struct engine_host *host)
 {
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
 	size_t count;
 
 	do {
-		count = run_lock_stale(files, stale, RUN_LOCK_STALE_MAX);
-		for (size_t i = 0; i < count; i++)
-			run_lock_forget(files, stale[i].id);
+		count = run_lock_stale(&host->files, stale, RUN_LOCK_STALE_MAX);
+		for (size_t i = 0; i < count; i++) {
+			engine_gc_run_state(host, stale[i].facts.container);
+			run_lock_forget(&host->files, stale[i].id);
+		}
 	} while (count == RUN_LOCK_STALE_MAX);
 }
 
@@ -207,11 +236,12 @@ engine_gc_run(const struct engine_host *host, json_t **report_r, char *detail_r,
 	*report_r = json_pack("{s:[], s:[]}", "removed", "left");
 	if (*report_r == NULL)
 		return RESULT_NO_MEMORY;
+	engine_gc_run_holders(&host->files);
 	result = engine_gc_run_each(
 	    host, engine_gc_run_remove, *report_r, detail_r, detail_size);
 	if (result == RESULT_OK &&
 	    json_array_size(json_object_get(*report_r, "left")) == 0) {
-		engine_gc_run_files(&host->files);
+		engine_gc_run_files(host);
 		engine_gc_run_uids(&host->files);
 	}
 	return result;

@@ -60,11 +60,18 @@ run_lock_new(const struct engine_files *files, struct run_lock *lock_r)
 }
 
 enum result
-run_lock_note(struct run_lock *lock, const char *name)
+run_lock_note(struct run_lock *lock, const struct run_lock_facts *facts)
 {
+	char text[RUN_LOCK_NAME_MAX + 128];
+	int len = snprintf(text, sizeof(text), "%s %" PRIu64 " %s\n",
+	    facts->name, facts->socket,
+	    facts->container[0] != '\0' ? facts->container : "-");
+
+	if (len < 0 || (size_t)len >= sizeof(text))
+		return RESULT_TOO_LONG;
 	if (lseek(lock->fd, 0, SEEK_SET) != 0 || ftruncate(lock->fd, 0) != 0)
 		return RESULT_SYSTEM;
-	return fd_write_all(lock->fd, name, strlen(name));
+	return fd_write_all(lock->fd, text, (size_t)len);
 }
 
 void
@@ -115,21 +122,29 @@ run_lock_is_alive(const struct engine_files *files, const char *id)
 	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) != 0;
 }
 
+/* A file that was cut by a death while it was written says less. */
+static void
+run_lock_facts_of(const char *text, struct run_lock_facts *facts_r)
+{
+	memset(facts_r, 0, sizeof(*facts_r));
+	if (sscanf(text, "%127s %" SCNu64 " %64[0-9a-f]", facts_r->name,
+		&facts_r->socket, facts_r->container) < 3 ||
+	    strlen(facts_r->container) != 64)
+		facts_r->container[0] = '\0';
+}
+
 static bool
 run_lock_take_stale(const struct engine_files *files, const char *id,
     struct run_lock_stale *stale_r)
 {
 	int fd FD_CLEANUP = run_lock_seize(files, id);
-	struct stat info;
 	char *text = NULL;
 	size_t len = 0;
 
-	if (fd < 0 || fstat(fd, &info) != 0)
+	if (fd < 0 || fd_read_all(fd, 1024, &text, &len) != RESULT_OK)
 		return false;
-	if (fd_read_all(fd, RUN_LOCK_NAME_MAX - 1, &text, &len) != RESULT_OK)
-		return false;
-	memcpy(stale_r->id, id, sizeof(stale_r->id)); /* run_lock_is_id */
-	(void)snprintf(stale_r->name, sizeof(stale_r->name), "%s", text);
+	(void)snprintf(stale_r->id, sizeof(stale_r->id), "%.16s", id);
+	run_lock_facts_of(text, &stale_r->facts);
 	free(text);
 	return true;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/result.h"
 #include "supervisor/engine/engine_files.h"
@@ -24,11 +25,19 @@ struct run_lock {
 	char path[ENGINE_FILES_PATH_MAX + 64];
 };
 
+struct run_lock_facts {
+	char name[RUN_LOCK_NAME_MAX]; /* "": nothing was started */
+	uint64_t socket;              /* inode of init's socket; 0: none */
+	char container[65];           /* the engine's id; "": not known */
+};
+
 /* A new random id, its file made and locked. */
 enum result run_lock_new(
     const struct engine_files *files, struct run_lock *lock_r);
-/* Write down the container's name, so that the next start can remove it. */
-enum result run_lock_note(struct run_lock *lock, const char *name);
+/* Write down what is known of the container, so that the next start can
+ * end and remove it. */
+enum result run_lock_note(
+    struct run_lock *lock, const struct run_lock_facts *facts);
 /* Everything is gone: remove the file and unlock. Accepts an empty lock. */
 void run_lock_end(struct run_lock *lock);
 /* Unlock, but leave the file: there is something left to remove. */
@@ -39,7 +48,7 @@ bool run_lock_is_alive(const struct engine_files *files, const char *id);
 
 struct run_lock_stale {
 	char id[RUN_LOCK_ID_MAX];
-	char name[RUN_LOCK_NAME_MAX]; /* "" when it was never noted */
+	struct run_lock_facts facts;
 };
 
 /* Runs whose supervisor died, at most max. */

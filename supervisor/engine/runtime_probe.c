@@ -215,17 +215,22 @@ runtime_probe_end(struct runtime_probe_try *try,
 
 static enum result
 runtime_probe_one(const struct engine_files *files, const char *image,
-    uint32_t uid, const char *id, struct engine_memory *memory, char *detail_r,
+    uint32_t uid, struct run_lock *lock, struct engine_memory *memory, char *detail_r,
     size_t size)
 {
 	struct runtime_probe_try try = {
 	    .detail = detail_r, .detail_size = size};
 	struct run_argv *argv = calloc(1, sizeof(*argv));
+	struct run_lock_facts facts = {.name = ""};
 	enum result result = argv == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 
 	if (result == RESULT_OK)
 		result = runtime_probe_argv(
-		    files, image, memory, id, uid, argv, detail_r, size);
+		    files, image, memory, lock->id, uid, argv, detail_r, size);
+	if (result == RESULT_OK) {
+		memcpy(facts.name, argv->name, sizeof(facts.name));
+		result = run_lock_note(lock, &facts);
+	}
 	if (result == RESULT_OK)
 		result = event_loop_new(&try.base);
 	if (result == RESULT_OK) {
@@ -277,8 +282,8 @@ runtime_probe(const struct engine_files *files, const char *image,
 			sizeof(memory->runtime)) != RESULT_OK)
 			continue;
 		memory->hide_unified = candidates[i].hide;
-		result = runtime_probe_one(files, image, uid.uid, lock.id,
-		    memory, detail_r, detail_size);
+		result = runtime_probe_one(files, image, uid.uid, &lock, memory,
+		    detail_r, detail_size);
 		log_event(LOG_INFO_LEVEL, "runtime_probe",
 		    LOG_TEXT("runtime", memory->runtime),
 		    LOG_BOOL("hide_unified", memory->hide_unified),

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -344,6 +345,14 @@ wiring_fd_pass(struct wiring_fd *wiring, int stdin_fd, int stdout_fd,
 	fds_r[INIT_STDERR_FD - 3] =
 	    stderr_fd >= 0 ? stderr_fd : wiring->null_fd;
 	return RESULT_OK;
+}
+
+ino_t
+wiring_fd_socket(const struct wiring_fd *wiring)
+{
+	struct stat info;
+
+	return fstat(wiring->inside, &info) == 0 ? info.st_ino : 0;
 }
 
 void

@@ -47,6 +47,9 @@ enum result wiring_fd_new(struct event_base *base,
 enum result wiring_fd_pass(struct wiring_fd *wiring, int stdin_fd,
     int stdout_fd, int stderr_fd, int *fds_r);
 
+/* The inode of init's end of the control socket (holder_kill.h). */
+ino_t wiring_fd_socket(const struct wiring_fd *wiring);
+
 /* The engine has them now: close our copies, so that an end is seen. */
 void wiring_fd_passed(struct wiring_fd *wiring);
 

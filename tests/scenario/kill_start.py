@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""i04_dead_mans_switch at start: the supervisor is killed at a random moment
-while the engine still works on the container. Nothing of it lives on, and
-the next start leaves no record behind."""
+"""i04_dead_mans_switch at start: supervisor, client and monitor are killed,
+alone and in pairs, at a random moment while the engine still works on the
+container. Nothing of it lives on (not even a runtime that waits for its
+start for ever), and after the next start the engine, the runtime and the
+control groups know nothing of it."""
 import glob
 import os
 import random
@@ -11,35 +13,69 @@ import time
 
 import engine_case
 import harness
+from harness import check
 
-ROUNDS = int(os.environ.get("AGENTNODE_KILL_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("AGENTNODE_KILL_ROUNDS", "24"))
 HOME = harness.folder()
+VICTIMS = [("supervisor",), ("client",), ("supervisor", "client"),
+           ("monitor",), ("client", "monitor"),
+           ("supervisor", "client", "monitor")]
 
 
-def alive(name):
-    """Anything that has the container's name in its words, or is in it."""
-    _, container = engine_case.monitor(name)
-    return container is not None and engine_case.inside(container)
+def processes(*words):
+    """Pids of processes with one of words in their command line."""
+    found = []
+    for path in glob.glob("/proc/[0-9]*/cmdline"):
+        line = engine_case.text(path)
+        if any(word and word in line for word in words):
+            found.append(int(path.split("/")[2]))
+    return found
 
 
-def clients(name):
-    return [path for path in glob.glob("/proc/[0-9]*/cmdline")
-            if f"--name={name}" in engine_case.text(path).split("\0")]
+def kept(container):
+    """What the runtime or the kernel still has of it."""
+    if container is None:
+        return []
+    return glob.glob(f"/run/crun/{container}*") + glob.glob(
+        f"/run/runc/{container}*") + glob.glob(
+            f"/sys/fs/cgroup/*/libpod_parent/libpod-{container}") + glob.glob(
+                f"/sys/fs/cgroup/libpod_parent/libpod-{container}")
 
 
 engine_case.run("/bin/true", home=HOME)  # so that the engine is known
 for index in range(ROUNDS):
+    victims = VICTIMS[index % len(VICTIMS)]
+    label = f"{index} {'+'.join(victims)}"
     case = engine_case.Case("/bin/sleep", "600", home=HOME)
     engine_case.wait(5, lambda: case.id() is not None)
-    time.sleep(random.uniform(0, 0.3))
-    os.kill(case.pid, signal.SIGKILL)
-    case.process.wait()
     name = case.name
-    time.sleep(0.3)  # a client that still works may make it until here
-    harness.check(f"{index}: nothing lives",
-                  engine_case.wait(5, lambda: not alive(name)
-                                   and not clients(name)))
+    time.sleep(random.uniform(0.01, 0.25))
+    monitor, container = engine_case.monitor(name)
+    pids = {"supervisor": case.pid, "monitor": monitor,
+            "client": engine_case.children(case.pid).get("podman")}
+    for victim in victims:
+        if pids[victim] is not None:
+            os.kill(pids[victim], signal.SIGKILL)
+    if "supervisor" in victims:
+        case.process.wait()
+    elif any(pids[victim] for victim in victims):
+        _, outcome = case.finish(30)
+        check(f"{label}: the outcome says why", outcome.get("code")
+              in ("engine_died", "engine_failed") and outcome["removed"],
+              (outcome, case.log()[-1500:]))
+    else:
+        os.kill(case.pid, signal.SIGKILL)
+        case.process.wait()
+    # A client that still works may make it until init sees that nobody
+    # is there; the rest is the next start's.
+    engine_case.wait(3, lambda: not processes(name))
     engine_case.run("/bin/true", home=HOME)
-    harness.check(f"{index}: the next start leaves no record",
-                  engine_case.wait(5, lambda: not case.known()), case.log())
+    check(f"{label}: nothing lives", engine_case.wait(
+        3, lambda: not processes(name, container)),
+          [engine_case.text(f"/proc/{pid}/cmdline").replace("\0", " ")[:300]
+           for pid in processes(name, container)])
+    check(f"{label}: the engine does not know it", not case.known(),
+          case.log()[-1500:])
+    check(f"{label}: nothing is kept",
+          engine_case.wait(3, lambda: not kept(container)), kept(container))
 harness.finish()

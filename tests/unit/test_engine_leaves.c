@@ -75,6 +75,8 @@ test_engine_leaves_cgroup_self(void **state)
 	assert_int_equal(
 	    cgroup_find(getpid(), &cgroup, detail, sizeof(detail)), RESULT_OK);
 	assert_int_equal(cgroup.count, 0);
+	assert_int_equal(cgroup.pidns_ino, 0);
+	assert_int_equal(cgroup_kill(&cgroup), 0);
 	assert_int_equal(
 	    cgroup_check_limits(&cgroup, &limits, detail, sizeof(detail)),
 	    RESULT_UNSUPPORTED);
@@ -162,6 +164,7 @@ test_engine_leaves_files(struct engine_files *files)
 static void
 test_engine_leaves_run_lock(void **state)
 {
+	struct run_lock_facts facts = {"agentnode-x-y-z", 4711, TEST_ID};
 	struct run_lock_stale stale[4];
 	struct engine_files files;
 	struct run_lock lock, other;
@@ -172,7 +175,7 @@ test_engine_leaves_run_lock(void **state)
 	assert_int_equal(run_lock_new(&files, &lock), RESULT_OK);
 	assert_int_equal(run_lock_new(&files, &other), RESULT_OK);
 	assert_string_not_equal(lock.id, other.id);
-	assert_int_equal(run_lock_note(&lock, "agentnode-x-y-z"), RESULT_OK);
+	assert_int_equal(run_lock_note(&lock, &facts), RESULT_OK);
 	assert_true(run_lock_is_alive(&files, lock.id));
 	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
 	memcpy(id, lock.id, sizeof(id));
@@ -180,7 +183,9 @@ test_engine_leaves_run_lock(void **state)
 	assert_false(run_lock_is_alive(&files, id));
 	assert_int_equal(run_lock_stale(&files, stale, 4), 1);
 	assert_string_equal(stale[0].id, id);
-	assert_string_equal(stale[0].name, "agentnode-x-y-z");
+	assert_string_equal(stale[0].facts.name, "agentnode-x-y-z");
+	assert_int_equal(stale[0].facts.socket, 4711);
+	assert_string_equal(stale[0].facts.container, TEST_ID);
 	run_lock_forget(&files, id);
 	run_lock_forget(&files, other.id); /* lives: stays */
 	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
@@ -230,6 +235,8 @@ test_engine_leaves_spawn(void **state)
 	    .umask = 022};
 	int pass[2];
 	char text[512] = "";
+	size_t len = 0;
+	ssize_t got;
 	int pidfd = -1;
 	pid_t pid;
 
@@ -246,7 +253,9 @@ test_engine_leaves_spawn(void **state)
 	assert_int_equal(engine_spawn(&spec, &pid, &pidfd), RESULT_OK);
 	(void)close(out[1]);
 	assert_int_equal(waitpid(pid, &status, 0), pid);
-	assert_true(read(out[0], text, sizeof(text) - 1) > 0);
+	while (len < sizeof(text) - 1 &&
+	       (got = read(out[0], text + len, sizeof(text) - 1 - len)) > 0)
+		len += (size_t)got;
 	assert_string_equal(
 	    text, "PATH=/usr/bin:/bin\nONLY=this\n0 1 2 3 4 passed");
 	fd_close(&pidfd);
