@@ -202,6 +202,20 @@ child_on_peer_end(enum result why, const char *detail, void *context)
 	child_kill(child, detail);
 }
 
+/* What an exit code of ours means, for somebody who can act on it. */
+static void
+child_exit_text(const char *name, int exit_code, char *text_r, size_t size)
+{
+	if (exit_code == IPC_EXIT_CONFINE)
+		(void)snprintf(text_r, size,
+		    "%s cannot be confined here: Landlock, seccomp or another "
+		    "layer is missing (see `agentnode sandbox doctor`)",
+		    name);
+	else
+		(void)snprintf(
+		    text_r, size, "%s exited with %d", name, exit_code);
+}
+
 static void
 child_on_death(int exit_code, int number, void *context)
 {
@@ -217,8 +231,8 @@ child_on_death(int exit_code, int number, void *context)
 		(void)snprintf(detail, sizeof(detail),
 		    "%s was ended by signal %d", child_name(child), number);
 	else
-		(void)snprintf(detail, sizeof(detail), "%s exited with %d",
-		    child_name(child), exit_code);
+		child_exit_text(
+		    child_name(child), exit_code, detail, sizeof(detail));
 	log_event(LOG_INFO_LEVEL, "child_end",
 	    LOG_TEXT("name", child_name(child)), LOG_INT("exit", exit_code),
 	    LOG_INT("signal", number), LOG_TEXT("detail", detail));

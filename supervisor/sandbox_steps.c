@@ -133,8 +133,9 @@ sandbox_steps_start_egress(struct sandbox *sandbox)
 	return result;
 }
 
+/* part_r: the one that a failure is about. */
 static enum result
-sandbox_steps_start_parts(struct sandbox *sandbox)
+sandbox_steps_start_parts(struct sandbox *sandbox, const char **part_r)
 {
 	struct sandbox_plan *plan = &sandbox->plan;
 	enum result result = RESULT_OK;
@@ -143,9 +144,11 @@ sandbox_steps_start_parts(struct sandbox *sandbox)
 
 	sandbox->egress_ready = !plan->has_egress;
 	sandbox->volumes_good = count == 0;
+	*part_r = "agentnode-egress-proxy";
 	if (plan->has_egress)
 		result = sandbox_steps_start_egress(sandbox);
 	if (result == RESULT_OK && count > 0) {
+		*part_r = "agentnode-unpack";
 		log_fd = sandbox_steps_log("agentnode-unpack");
 		plan->volume_count = 0; /* the descriptors are the check's */
 		result = log_fd < 0
@@ -257,7 +260,8 @@ sandbox_steps_start(struct sandbox *sandbox)
 	static const struct container_end_handlers end_handlers = {
 	    sandbox_steps_on_dead, sandbox_steps_on_removed};
 	struct sandbox_plan *plan = &sandbox->plan;
-	char detail[256] = "a part of the sandbox cannot be started";
+	const char *part = "the engine's client";
+	char detail[256] = "";
 	enum result result;
 
 	result = container_end_new(sandbox->base, &plan->host, plan->argv->name,
@@ -270,7 +274,12 @@ sandbox_steps_start(struct sandbox *sandbox)
 	if (result == RESULT_OK)
 		result = sandbox_steps_start_client(sandbox);
 	if (result == RESULT_OK)
-		result = sandbox_steps_start_parts(sandbox);
+		result = sandbox_steps_start_parts(sandbox, &part);
+	if (result != RESULT_OK && detail[0] == '\0')
+		(void)snprintf(detail, sizeof(detail),
+		    "%s cannot be started: is it installed? (see `agentnode "
+		    "sandbox doctor`)",
+		    part);
 	if (result != RESULT_OK)
 		sandbox_close(sandbox, "start_failed", detail);
 	/* Not needed for the start, so no reason to end it. */
