@@ -50,7 +50,7 @@ test_gate_confine_verdict(long result)
 static int
 test_gate_confine_try(const struct test_gate_confine_row *row)
 {
-	struct gate_config config = {.uid = 65534, .landlock = true};
+	struct gate_config config = {.uid = 65534};
 	struct confine_layers layers;
 	char detail[256];
 	int status;
