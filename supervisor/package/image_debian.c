@@ -142,12 +142,14 @@ image_debian_run(struct image_work *work, const struct image_debian *debian,
 	    .timeout_s = IMAGE_DEBIAN_TIMEOUT_S,
 	    .on_line = image_debian_on_line,
 	    .context = work};
+	enum result result;
 
 	(void)snprintf(
 	    include, sizeof(include), "--include=%s", debian->packages);
 	(void)snprintf(hook, sizeof(hook), "--customize-hook=%s", clean);
 	(void)snprintf(tmp, sizeof(tmp), "TMPDIR=%s", "/var/tmp");
-	return tool_run(&spec, work->detail, sizeof(work->detail));
+	result = tool_run(&spec, work->detail, sizeof(work->detail));
+	return result == RESULT_REFUSED ? RESULT_UNSUPPORTED : result;
 }
 
 enum result

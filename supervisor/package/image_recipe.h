@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#define IMAGE_RECIPE_FORMAT 1           /* raised when the build changes */
+#define IMAGE_RECIPE_FORMAT 2           /* raised when the build changes */
 #define IMAGE_RECIPE_EPOCH "1735689600" /* TAR_HEADER_MTIME */
 #define IMAGE_RECIPE_CREATED "2025-01-01T00:00:00Z"
 #define IMAGE_RECIPE_NAME "localhost/agentnode-sandbox"

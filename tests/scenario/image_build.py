@@ -53,7 +53,19 @@ def members(path):
     return names
 
 
+def host_lists():
+    """What apt of this host knows: a build must leave it alone."""
+    found = {}
+    for root, _, files in os.walk("/var/lib/apt/lists"):
+        for name in files:
+            path = os.path.join(root, name)
+            if os.access(path, os.R_OK):
+                found[path] = os.stat(path).st_mtime_ns
+    return found
+
+
 def build_twice():
+    lists = host_lists()
     first = agentnode("sandbox", "build", "--json", "--output", archive)
     if not check("build", first.code == 0, first):
         harness.finish()
@@ -71,6 +83,7 @@ def build_twice():
     check("two builds, one digest", second.code == 0 and
           second.json()["image"] == image and not second.json()["reused"],
           (image, second))
+    check("package lists of the host untouched", host_lists() == lists)
     return image
 
 
@@ -79,8 +92,11 @@ def contents(image):
     for name in ("etc/hostname", "etc/hosts", "etc/resolv.conf",
                  "etc/machine-id", "etc/apt/sources.list",
                  "etc/apt/sources.list.d", "etc/apt/trusted.gpg.d",
-                 "var/lib/apt/lists", "usr/share/man"):
+                 "usr/share/man"):
         check("without " + name, name not in names)
+    check("no package lists", not any(
+        name.startswith("var/lib/apt/lists/") and member.isfile() and
+        member.size for name, member in names.items()))
     check("no device", not any(m.isdev() for m in names.values()))
     check("no setuid", not any(
         m.isfile() and m.mode & 0o6000 for m in names.values()))
