@@ -380,8 +380,8 @@ mcp_toml_append(struct mcp_toml *toml, json_t *table)
 		if (json_object_set_new(table, toml->text, list) != 0)
 			list = NULL;
 	}
-	one = json_object();
-	if (!json_is_array(list) || json_array_append_new(list, one) != 0) {
+	one = json_is_array(list) ? json_object() : NULL;
+	if (one == NULL || json_array_append_new(list, one) != 0) {
 		mcp_toml_fail(toml, "a table that is a value already");
 		return NULL;
 	}
