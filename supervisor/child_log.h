@@ -3,7 +3,7 @@
  * The size of a process's log while it runs: a workload can make a process
  * of ours write lines for as long as it lives. Looks at the file every two
  * seconds; a full one is rotated and the process gets a new descriptor.
- * Used by child.c.
+ * Used by child.c, and by mcp_run.c for the supervisor's own.
  */
 #ifndef SUPERVISOR_CHILD_LOG_H
 #define SUPERVISOR_CHILD_LOG_H

@@ -1,22 +1,29 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode remove`: takes a package out of the lockfile, and its sealed
- * volume out of the engine. Called by command_dispatch.
+ * `agentnode remove`: takes a package out of the lockfile, its sealed volume
+ * out of the engine, and what it saved out of our home. Called by
+ * command_dispatch; it must never remove anything of a living run, nor a
+ * volume that is not this package's.
  */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/command/living_run.h"
+#include "supervisor/command/mcp_state.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/volume.h"
 
 struct command_remove {
 	const char *slug, *option;
-	bool keep_volume, json;
+	bool keep_volume, keep_state, json;
 	char lockfile[4096];
 	char volume[VOLUME_NAME_MAX]; /* "" : none, or another entry's too */
+	struct mcp_state state;       /* locked: no run begins meanwhile */
+	uint64_t saved;               /* bytes of it that were removed */
 };
 
 static bool
@@ -25,16 +32,20 @@ command_remove_parse(int argc, char **argv, struct command_remove *remove_r)
 	static const struct option known[] = {
 	    {"lockfile", required_argument, NULL, 'l'},
 	    {"keep-volume", no_argument, NULL, 'k'},
+	    {"keep-state", no_argument, NULL, 's'},
 	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
 	int option;
 
-	*remove_r = (struct command_remove){.slug = NULL};
+	*remove_r =
+	    (struct command_remove){.state = {.dir = {.fd = -1}, .lock = -1}};
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (option == 'l')
 			remove_r->option = optarg;
 		else if (option == 'k')
 			remove_r->keep_volume = true;
+		else if (option == 's')
+			remove_r->keep_state = true;
 		else if (option == 'j')
 			remove_r->json = true;
 		else
@@ -52,13 +63,34 @@ command_remove_volume_of(const json_t *entry)
 	return json_string_value(json_object_get(entry, "mcp_sandbox_volume"));
 }
 
+/* Named as install names the volume of this entry: a lockfile must not get
+ * another volume removed. */
+static bool
+command_remove_is_ours(
+    const char *slug, const char *volume, const json_t *entry)
+{
+	const char *hash =
+	    json_string_value(json_object_get(entry, "volume_content_hash"));
+	char begin[96], end[16];
+	size_t begin_len, end_len, len = strlen(volume);
+
+	if (hash == NULL || strncmp(hash, "sha256:", 7) != 0)
+		return false;
+	begin_len = (size_t)snprintf(
+	    begin, sizeof(begin), "agentnode-pack-%.60s-", slug);
+	end_len = (size_t)snprintf(end, sizeof(end), "-%.8s", hash + 7);
+	return len > begin_len + end_len && len < VOLUME_NAME_MAX &&
+	       strncmp(volume, begin, begin_len) == 0 &&
+	       strcmp(volume + len - end_len, end) == 0;
+}
+
 /* The volume goes too, unless another entry of this lockfile has it. */
 static void
 command_remove_find_volume(
     struct command_remove *remove, const struct lockfile *lockfile)
 {
-	const char *volume =
-	    command_remove_volume_of(lockfile_entry(lockfile, remove->slug));
+	const json_t *mine = lockfile_entry(lockfile, remove->slug);
+	const char *volume = command_remove_volume_of(mine);
 	const char *slug, *other;
 	json_t *entry;
 
@@ -71,7 +103,14 @@ command_remove_find_volume(
 		    strcmp(other, volume) == 0)
 			return;
 	}
-	(void)snprintf(remove->volume, sizeof(remove->volume), "%s", volume);
+	if (command_remove_is_ours(remove->slug, volume, mine))
+		(void)snprintf(
+		    remove->volume, sizeof(remove->volume), "%s", volume);
+	else
+		(void)command_error(COMMAND_DONE,
+		    "volume %.160s stays: it has no name that an installation "
+		    "of %s makes",
+		    volume, remove->slug);
 }
 
 static int
@@ -99,6 +138,42 @@ command_remove_look(struct command_remove *remove)
 	return code;
 }
 
+/* Nothing of a living run is removed, and none with a state begins. */
+static int
+command_remove_idle(struct command_remove *remove)
+{
+	struct json_fault fault = {""};
+	char run[RUN_LOCK_ID_MAX];
+	enum result result = living_run_find(remove->slug, run, &fault);
+
+	if (result == RESULT_OK && run[0] != '\0')
+		return command_error(COMMAND_NO,
+		    "%s is running (run %s): end that run first", remove->slug,
+		    run);
+	if (result == RESULT_OK)
+		result =
+		    mcp_state_open(remove->slug, true, &remove->state, &fault);
+	if (result == RESULT_EXISTS)
+		return command_error(
+		    COMMAND_NO, "%s: end that run first", fault.text);
+	return result == RESULT_OK ? COMMAND_DONE
+				   : command_fault(result, &fault);
+}
+
+static int
+command_remove_saved(struct command_remove *remove)
+{
+	struct json_fault fault = {""};
+	enum result result;
+
+	if (remove->keep_state)
+		return COMMAND_DONE;
+	(void)mcp_state_size(&remove->state, remove->slug, &remove->saved);
+	result = mcp_state_remove(&remove->state, remove->slug, &fault);
+	return result == RESULT_OK ? COMMAND_DONE
+				   : command_fault(result, &fault);
+}
+
 static int
 command_remove_entry(struct command_remove *remove)
 {
@@ -109,9 +184,9 @@ command_remove_entry(struct command_remove *remove)
 
 	if (code == COMMAND_DONE)
 		code = command_ledger_write(&ledger, "uninstall",
-		    json_pack("{s:s,s:s,s:s}", "package", remove->slug,
-			"lockfile", remove->lockfile, "volume",
-			remove->volume));
+		    json_pack("{s:s,s:s,s:s,s:b}", "package", remove->slug,
+			"lockfile", remove->lockfile, "volume", remove->volume,
+			"keep_state", remove->keep_state));
 	if (code == COMMAND_DONE) {
 		result =
 		    lockfile_put(remove->lockfile, remove->slug, NULL, &fault);
@@ -120,6 +195,27 @@ command_remove_entry(struct command_remove *remove)
 	}
 	command_ledger_close(&ledger);
 	return code;
+}
+
+/* The engine says that it is gone, and so does its folder. */
+static enum result
+command_remove_from(const struct engine_host *host, const char *name,
+    struct install_fault *fault)
+{
+	enum result result = volume_remove(host, name, fault);
+	struct volume volume;
+	int fd = -1, len;
+
+	if (result != RESULT_OK && result != RESULT_NOT_FOUND)
+		return result;
+	len = snprintf(volume.path, sizeof(volume.path), "%s/%s/_data",
+	    host->memory.volume_path, name);
+	if (len > 0 && (size_t)len < sizeof(volume.path) &&
+	    volume_open(&volume, &fd) == RESULT_NOT_FOUND)
+		return RESULT_OK;
+	fd_close(&fd);
+	return install_fault_set(fault, RESULT_SYSTEM, "volume_failed",
+	    "the volume %s is still at %s", name, volume.path);
 }
 
 /* The entry is gone already; a volume in use stays, and is named. */
@@ -137,46 +233,76 @@ command_remove_volume(const struct command_remove *remove)
 		return command_error(COMMAND_UNAVAILABLE,
 		    "%s is removed, but its volume %s stays: %s", remove->slug,
 		    remove->volume, engine.detail);
-	result = volume_remove(&host, remove->volume, &fault);
+	result = command_remove_from(&host, remove->volume, &fault);
 	engine_host_close(&host);
-	if (result == RESULT_OK || result == RESULT_NOT_FOUND)
+	if (result == RESULT_OK)
 		return COMMAND_DONE;
 	return command_error(COMMAND_UNAVAILABLE, "%s is removed, but %s",
 	    remove->slug, fault.detail);
 }
 
 static int
-command_remove_run(int argc, char **argv)
+command_remove_report(const struct command_remove *remove)
 {
-	struct command_remove remove;
 	json_t *object;
 	int code;
 
-	if (!command_remove_parse(argc, argv, &remove))
-		return command_option_fault("remove");
-	code = command_remove_look(&remove);
-	if (code == COMMAND_DONE)
-		code = command_remove_entry(&remove);
-	if (code == COMMAND_DONE)
-		code = command_remove_volume(&remove);
-	if (code != COMMAND_DONE || !remove.json)
-		return code;
-	object = json_pack("{s:b,s:s,s:s}", "ok", 1, "package", remove.slug,
-	    "volume", remove.volume);
+	if (!remove->json) {
+		printf("%s removed%s%s%s\n", remove->slug,
+		    remove->volume[0] != '\0' ? ", with its volume " : "",
+		    remove->volume,
+		    remove->saved > 0 ? " and its saved state" : "");
+		return COMMAND_DONE;
+	}
+	object = json_pack("{s:b,s:s,s:s,s:I}", "ok", 1, "package",
+	    remove->slug, "volume", remove->volume, "saved_bytes",
+	    (json_int_t)remove->saved);
 	code = command_print_json(object);
 	json_decref(object);
 	return code;
 }
 
+static int
+command_remove_run(int argc, char **argv)
+{
+	struct command_remove remove;
+	int code, volume_code;
+
+	if (!command_remove_parse(argc, argv, &remove))
+		return command_option_fault("remove");
+	code = command_remove_look(&remove);
+	if (code == COMMAND_DONE)
+		code = command_remove_idle(&remove);
+	if (code == COMMAND_DONE)
+		code = command_remove_entry(&remove);
+	if (code == COMMAND_DONE) {
+		volume_code = command_remove_volume(&remove);
+		code = command_remove_saved(&remove);
+		if (volume_code != COMMAND_DONE)
+			code = volume_code;
+	}
+	mcp_state_close(&remove.state);
+	return code == COMMAND_DONE ? command_remove_report(&remove) : code;
+}
+
 extern const struct command command_remove_rows[];
 const struct command command_remove_rows[] = {
-    {"remove", "take a package out of the lockfile, with its volume",
-	"Usage: agentnode remove SLUG [--keep-volume] [--lockfile FILE] "
-	"[--json]\n\n"
-	"  --keep-volume    leave the sealed volume (another lockfile may\n"
-	"                   name it too)\n"
-	"  --lockfile FILE  instead of the one in force\n\n"
-	"Example: agentnode remove server-memory\n",
+    {"remove", "take a package out of the lockfile, with all it has",
+	"Usage: agentnode remove SLUG [--keep-volume] [--keep-state]\n"
+	"         [--lockfile FILE] [--json]\n\n"
+	"Takes the package out of the lockfile, then removes its sealed\n"
+	"volume and what it saved. The audit record is written first. A\n"
+	"package that is running is refused, with the id of the run.\n\n"
+	"Options:\n"
+	"  --keep-volume     leave the sealed volume (another lockfile may\n"
+	"                    name it too)\n"
+	"  --keep-state      leave what it saved for a later installation\n"
+	"  --lockfile FILE   instead of ./agentnode.lock or\n"
+	"                    AGENTNODE_HOME/agentnode.lock\n"
+	"  --json            {\"ok\", \"package\", \"volume\", "
+	"\"saved_bytes\"}\n\n"
+	"Example:\n"
+	"  agentnode remove server-memory\n",
 	command_remove_run},
     {NULL, NULL, NULL, NULL},
 };

@@ -11,6 +11,8 @@ extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
 extern const struct command command_remove_rows[];
+extern const struct command command_package_rows[];
+extern const struct command command_verify_rows[];
 extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
 extern const struct command command_audit_rows[];
@@ -30,6 +32,8 @@ const struct command *const command_groups[] = {
     command_mcp_rows,
     command_mcp_client_rows,
     command_remove_rows,
+    command_package_rows,
+    command_verify_rows,
     command_lock_rows,
     command_audit_rows,
     command_logs_rows,

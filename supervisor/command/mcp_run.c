@@ -7,6 +7,7 @@
 #include "supervisor/command/mcp_run.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +16,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/child_log.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_gate.h"
 #include "supervisor/command/mcp_run_plan.h"
@@ -42,6 +44,7 @@ struct mcp_run {
 	struct sandbox *sandbox;
 	struct mcp_gate *gate;
 	struct mcp_trees *trees;
+	struct child_log *log; /* our own, rotated as those of the others */
 	struct event *signals[MCP_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_done, gate_ended;
@@ -308,6 +311,19 @@ mcp_run_prepare(struct mcp_run *run)
 	return true;
 }
 
+/* Our own log is full: go on in the new one. */
+static enum result
+mcp_run_on_full_log(int fd, void *context)
+{
+	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
+
+	(void)context;
+	if (own < 0)
+		return RESULT_SYSTEM;
+	log_replace_fd(own);
+	return RESULT_OK;
+}
+
 static void
 mcp_run_open_log(struct mcp_run *run)
 {
@@ -321,9 +337,13 @@ mcp_run_open_log(struct mcp_run *run)
 		if (level != NULL && strcmp(level, levels[i]) == 0)
 			lowest = (enum log_level)i;
 	}
-	if (log_files_open(run->plan.home, "agentnode", &fd, &fault) ==
+	if (log_files_open(run->plan.home, "agentnode", &fd, &fault) !=
 	    RESULT_OK)
-		log_open(fd, "agentnode", lowest);
+		return;
+	log_open(fd, "agentnode", lowest);
+	if (child_log_new(run->base, fd, "agentnode", mcp_run_on_full_log, run,
+		&run->log) != RESULT_OK)
+		log_event(LOG_WARN_LEVEL, "log_not_watched");
 }
 
 static void
@@ -333,6 +353,7 @@ mcp_run_clear(struct mcp_run *run)
 	sandbox_free(&run->sandbox);
 	mcp_trees_free(&run->trees);
 	audit_free(&run->audit);
+	child_log_free(&run->log);
 	mcp_streams_close(&run->streams);
 	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
 		if (run->signals[i] != NULL)

@@ -3,3 +3,6 @@
 add_unit_test(egress_narrow LIBRARIES supervisor_engine egress_policy_json)
 add_machine_test(config_watch LIBRARIES supervisor_audit)
 add_scenario(live_policy TIMEOUT 180)
+add_scenario(log_rotation TIMEOUT 180)
+add_scenario(remove_verify TIMEOUT 300)
+add_scenario(installed_tree TIMEOUT 300)
