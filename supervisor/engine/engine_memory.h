@@ -22,7 +22,7 @@
 #define ENGINE_MEMORY_IMAGES_MAX 256U
 #define ENGINE_MEMORY_STORE_MAX 160U
 /* Raised when a check becomes stricter: everything is looked at again. */
-#define ENGINE_MEMORY_RULES 2
+#define ENGINE_MEMORY_RULES 3
 
 struct engine_memory {
 	bool known; /* the fields below hold for this boot and engine */

@@ -14,6 +14,7 @@
 #include "common/json_field.h"
 #include "common/log.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/image_config.h"
 #include "supervisor/engine/image_layout.h"
 #include "supervisor/engine/run_argv.h"
 
@@ -178,6 +179,9 @@ image_check(const struct engine_files *files, const char *podman,
 		(void)snprintf(detail_r, detail_size,
 		    "the engine's answer about image %s: %s", image,
 		    fault.text);
+	if (result == RESULT_OK)
+		result = image_config_check(
+		    json_array_get(list, 0), image, detail_r, detail_size);
 	if (result == RESULT_OK)
 		result = image_layout_check(files, podman,
 		    json_array_get(list, 0), image, detail_r, detail_size);
