@@ -20,6 +20,7 @@
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_gate.h"
 #include "supervisor/command/mcp_run_plan.h"
+#include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/mcp_streams.h"
 #include "supervisor/command/mcp_trees.h"
 #include "supervisor/policy/audit.h"
@@ -284,6 +285,10 @@ mcp_run_prepare(struct mcp_run *run)
 	struct json_fault *fault = &run->plan.fault;
 
 	if (mcp_run_plan_make(options, &run->plan) != RESULT_OK) {
+		if (run->plan.home[0] != '\0' &&
+		    mcp_run_refused_is_decision(run->plan.code))
+			mcp_run_refused_record(run->plan.home, options->slug,
+			    run->plan.code, fault->text);
 		mcp_run_fault(run, run->plan.code, fault->text);
 		return false;
 	}

@@ -363,6 +363,12 @@ def wrong(home):
         file.write(good)
     agentnode(home, "config", "set", "trust.minimum_trust_level", "trusted")
     refused("a minimum trust level", 125, "trust_too_low", "odd")
+    shown = agentnode(home, "audit", "show", "--json", "--last", "500")
+    codes = [one["fields"]["code"] for one in json.loads(shown.out)["records"]
+             if one["event"] == "refusal"]
+    check("decisions on trust and integrity are in the chain",
+          codes[-3:] == ["integrity_lockfile", "bad_lockfile",
+                         "trust_too_low"], codes)
     agentnode(home, "config", "unset", "trust.minimum_trust_level")
     image = agentnode(home, "config", "get", "sandbox.image").out.strip()
     agentnode(home, "config", "unset", "sandbox.image")

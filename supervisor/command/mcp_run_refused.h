@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The audit record of a run that is refused before there is a sandbox: the
+ * lockfile or the trust in the package decided, and such decisions are in
+ * the chain. Used by mcp_run.c.
+ */
+#ifndef SUPERVISOR_COMMAND_MCP_RUN_REFUSED_H
+#define SUPERVISOR_COMMAND_MCP_RUN_REFUSED_H
+
+#include <stdbool.h>
+
+/* True for codes that are decisions on trust or integrity, not mistakes of
+ * the caller. */
+bool mcp_run_refused_is_decision(const char *code);
+
+/* Write it and wait for the disk. A chain that does not take it is logged;
+ * the run is refused all the same. slug and detail may be foreign. */
+void mcp_run_refused_record(
+    const char *home, const char *slug, const char *code, const char *detail);
+
+#endif
