@@ -176,14 +176,14 @@ def health(registry):
     podman("rm", "--force", "--time=0", made)
     check("health check: without us it runs", done.stdout == "ran\n", done)
     gone(image)
-    # The engine does not show a trigger of this format; it is never obeyed.
-    image = Image(docker=True, config={"OnBuild": ["RUN true"]})
-    name = registry.push(image, "onbuild")
-    agentnode("sandbox", "pull", "--no-pin", name)
-    out, outcome = shell(name, "echo up")
-    check("build trigger: refused, or without effect", out == "up\n"
-          or outcome.get("code") == "image_refused", (out, outcome))
-    gone(image)
+    for docker in (False, True):
+        image = Image(docker=docker, config={"OnBuild": ["RUN true"]})
+        done = agentnode("sandbox", "pull",
+                         registry.push(image, f"onbuild{docker:d}"))
+        check(f"build trigger: pull refuses it by name ({image.media})",
+              done.code == 3 and "build trigger" in done.err
+              and pinned() == CLEAN, done)
+        gone(image)
 
 
 def process_settings():
