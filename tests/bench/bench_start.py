@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""Start to the first MCP answer: `agentnode mcp run` against bare `podman
-run` of the same server, same image, same OCI runtime, in turns. Needs an
-installed server (SLUG, default everything) in AGENTNODE_HOME. Prints the
-medians and their difference; the aim is at most 40 ms added. As root; works
-in a mount namespace of its own where cgroup2's hybrid mount is gone, so
-that both sides use the same runtime."""
+# SPDX-License-Identifier: Apache-2.0
+"""What a sandbox adds to the start of a container: the time from the call to
+the first byte of the command's output, and to the end of everything, against
+a bare `podman run` of the same command with the same runtime. Both ways take
+turns, so that the machine's other load falls on both. Run by hand:
+
+    PYTHONPATH=tests/support AGENTNODE_BUILD_DIR=build/release \\
+        python3 tests/bench/bench_start.py [ROUNDS]
+"""
 import json
 import os
 import statistics
@@ -12,76 +15,54 @@ import subprocess
 import sys
 import time
 
+import engine_case
 import harness
-import mcp_client
 
-ROUNDS = int(os.environ.get("ROUNDS", "15"))
-SLUG = sys.argv[1] if len(sys.argv) > 1 else "everything"
-UNIFIED = "/sys/fs/cgroup/unified"
+ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
+HOME = harness.folder()
+IMAGE = engine_case.image()
+COMMAND = ("/bin/sh", "-c", "echo up")
+ENV = harness.environment(HOME)
+os.makedirs(ENV["AGENTNODE_HOME"], mode=0o700)
+harness.run(engine_case.RUN_SANDBOX, "--image", IMAGE, "--outcome",
+            "/dev/null", "--", "/bin/true", env=ENV)
+with open(f"{ENV['AGENTNODE_HOME']}/engine.json", encoding="utf-8") as known:
+    MEMORY = json.load(known)
 
-
-def same_runtime():
-    """Both sides in one view without the hybrid mount."""
-    if os.path.ismount(UNIFIED) and "BENCH_INSIDE" not in os.environ:
-        os.environ["BENCH_INSIDE"] = "1"
-        os.execvp("unshare", ["unshare", "--mount", sys.executable,
-                              os.path.abspath(__file__), *sys.argv[1:]])
-    if os.path.ismount(UNIFIED):
-        subprocess.run(["umount", UNIFIED], check=True)
-
-
-def entry():
-    home = os.environ.get("AGENTNODE_HOME",
-                          os.path.expanduser("~/.agentnode"))
-    with open(os.path.join(home, "agentnode.lock"),
-              encoding="utf-8") as file:
-        return json.load(file)["packages"][SLUG]
+BARE = ["podman", f"--runtime={MEMORY['runtime']}", "run", "--rm",
+        "--network=none", "--log-driver=none", "--ulimit=nofile=4096:4096",
+        "--ulimit=nproc=4096:4096", IMAGE, *COMMAND]
+if MEMORY["hide_unified"]:  # what this runtime needs here
+    BARE = ["unshare", "--mount", "--propagation=slave", "sh", "-c",
+            "umount -l /sys/fs/cgroup/unified && exec \"$@\"", "sh", *BARE]
+OUTCOME = os.path.join(HOME, "outcome.json")
+OURS = [engine_case.RUN_SANDBOX, "--image", IMAGE, "--outcome", OUTCOME]
 
 
-def image():
-    done = harness.run(harness.AGENTNODE, "config", "get", "sandbox.image",
-                       env=dict(os.environ))
-    return done.out.strip()
+def measure(argv):
+    """Milliseconds to the first byte, and to the end."""
+    begin = time.monotonic()
+    process = subprocess.Popen(argv, env=ENV, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE,
+                               stderr=subprocess.DEVNULL)
+    first = process.stdout.read(1)
+    up = time.monotonic()
+    process.stdout.read()
+    if process.wait() != 0 or first != b"u":
+        raise SystemExit(f"failed: {argv} {engine_case.text(OUTCOME)}")
+    return (up - begin) * 1000, (time.monotonic() - begin) * 1000
 
 
-def first_answer(argv, **env):
-    client = mcp_client.Client(argv, env=dict(os.environ, **env))
-    answer = client.initialize()
-    if not answer or "result" not in answer:
-        print("no answer from", argv[:3], client.text())
-        sys.exit(1)
-    seconds = client.first_answer
-    client.close()
-    time.sleep(0.2)
-    return seconds * 1000
-
-
-def main():
-    same_runtime()
-    server = entry()
-    # The shell line a person would type, with the limits they would give.
-    bare = ["podman", "run", "--rm", "-i", "--runtime", "/usr/bin/crun",
-            "--network", "none", "--pull=never", "--ulimit",
-            "nofile=4096:4096", "--ulimit", "nproc=4096:4096", "--read-only",
-            "--cap-drop=ALL", "--security-opt=no-new-privileges",
-            "--user", "1000:1000", "--pids-limit", "256", "--memory",
-            "512m", "--memory-swap", "512m", "--cpus", "1",
-            "-v", server["mcp_sandbox_volume"] + ":/pack:ro", image(),
-            *server["mcp_preinstall_command"]]
-    ours = [harness.AGENTNODE, "mcp", "run", SLUG]
-    first_answer(ours)
-    first_answer(bare)
-    times = {"bare": [], "agentnode": []}
-    for _ in range(ROUNDS):
-        times["bare"].append(first_answer(bare))
-        times["agentnode"].append(first_answer(ours))
-    medians = {k: statistics.median(v) for k, v in times.items()}
-    print(json.dumps({
-        "rounds": ROUNDS, "bare_ms": round(medians["bare"], 1),
-        "agentnode_ms": round(medians["agentnode"], 1),
-        "added_ms": round(medians["agentnode"] - medians["bare"], 1),
-        "ratio": round(medians["agentnode"] / medians["bare"], 3)}))
-
-
-if __name__ == "__main__":
-    main()
+WAYS = {"bare podman run": BARE, "sandbox": [*OURS, "--", *COMMAND],
+        "sandbox with egress": [*OURS, "--allow", "api.example.com:443",
+                                "--", *COMMAND]}
+times = {name: [] for name in WAYS}
+for _ in range(ROUNDS):
+    for name, argv in WAYS.items():
+        times[name].append(measure(argv))
+base = [statistics.median(column) for column in zip(*times["bare podman run"])]
+print(f"{ROUNDS} rounds, runtime {MEMORY['runtime']}, medians in ms")
+for name, rows in times.items():
+    up, end = (statistics.median(column) for column in zip(*rows))
+    print(f"{name:22} first byte {up:6.0f} ({up - base[0]:+4.0f})   "
+          f"end {end:6.0f} ({end - base[1]:+4.0f})")
