@@ -398,19 +398,72 @@ host_policy_ech_allowed(
 	return false;
 }
 
-/* Every entry of inner is included in one entry of outer. */
+/* True when inner opens nothing that outer does not: a smaller range alone
+ * is not enough, since what a range opens goes by its own base, and a single
+ * address may be this host's own (host_policy_range_opens). */
 static bool
-host_policy_entries_within(const struct host_policy_array *inner,
-    const struct host_policy_array *outer)
+host_policy_range_within(const struct host_policy *next,
+    const struct ip_cidr *inner, const struct host_policy *policy,
+    const struct ip_cidr *outer)
+{
+	struct ip_cidr_list inner_own = host_policy_own_list(next);
+	struct ip_cidr_list outer_own = host_policy_own_list(policy);
+	const char *inner_rule, *outer_rule;
+	enum ip_verdict verdict;
+
+	if (outer->prefix > inner->prefix ||
+	    !ip_addr_cidr_contains(outer, &inner->base) ||
+	    (host_policy_is_single(inner) && !host_policy_is_single(outer)))
+		return false;
+	verdict = ip_addr_judge(&inner->base, &inner_own, &inner_rule);
+	ip_addr_judge(&outer->base, &outer_own, &outer_rule);
+	return verdict == IP_GLOBAL || inner_rule == outer_rule;
+}
+
+static bool
+host_policy_entry_within(const struct host_policy *next,
+    const struct policy_entry *inner, const struct host_policy *policy,
+    const struct policy_entry *outer)
+{
+	return policy_entry_includes(outer, inner) &&
+	       (inner->kind != POLICY_ENTRY_RAW ||
+		   host_policy_range_within(
+		       next, &inner->range, policy, &outer->range));
+}
+
+/* Every allow entry of next is included in one of policy. */
+static bool
+host_policy_allow_within(
+    const struct host_policy *next, const struct host_policy *policy)
 {
 	size_t i, j;
 
-	for (i = 0; i < inner->count; i++) {
-		for (j = 0; j < outer->count; j++)
-			if (policy_entry_includes(host_policy_entry(outer, j),
-				host_policy_entry(inner, i)))
+	for (i = 0; i < next->allow.count; i++) {
+		for (j = 0; j < policy->allow.count; j++)
+			if (host_policy_entry_within(next,
+				host_policy_entry(&next->allow, i), policy,
+				host_policy_entry(&policy->allow, j)))
 				break;
-		if (j == outer->count)
+		if (j == policy->allow.count)
+			return false;
+	}
+	return true;
+}
+
+/* Every deny entry of policy is included in one of next. */
+static bool
+host_policy_deny_within(
+    const struct host_policy *policy, const struct host_policy *next)
+{
+	size_t i, j;
+
+	for (i = 0; i < policy->deny.count; i++) {
+		for (j = 0; j < next->deny.count; j++)
+			if (policy_entry_includes(
+				host_policy_entry(&next->deny, j),
+				host_policy_entry(&policy->deny, i)))
+				break;
+		if (j == next->deny.count)
 			return false;
 	}
 	return true;
@@ -427,9 +480,8 @@ host_policy_extra_within(
 	for (i = 0; i < next->extra.count; i++) {
 		for (j = 0; j < policy->extra.count; j++)
 			if (domain_equal(&a[i].name, &b[j].name) &&
-			    b[j].range.prefix <= a[i].range.prefix &&
-			    ip_addr_cidr_contains(
-				&b[j].range, &a[i].range.base))
+			    host_policy_range_within(
+				next, &a[i].range, policy, &b[j].range))
 				break;
 		if (j == policy->extra.count)
 			return false;
@@ -469,8 +521,8 @@ host_policy_is_narrower(
 	for (i = 0; i < next->ech.count; i++)
 		if (!host_policy_ech_allowed(policy, &names[i]))
 			return false;
-	return host_policy_entries_within(&next->allow, &policy->allow) &&
-	       host_policy_entries_within(&policy->deny, &next->deny) &&
+	return host_policy_allow_within(next, policy) &&
+	       host_policy_deny_within(policy, next) &&
 	       host_policy_extra_within(next, policy) &&
 	       host_policy_own_within(policy, next);
 }

@@ -70,8 +70,10 @@ def drop(key):
     """Something came that nobody asked for: the end, or a session ticket."""
     tunnels[key].setblocking(False)
     try:
+        # Below TLS, where a reset is one.
+        socket.socket.recv(tunnels[key], 1, socket.MSG_PEEK)
         how = "data" if tunnels[key].recv(100) else "fin"
-    except ssl.SSLWantReadError:
+    except (ssl.SSLWantReadError, BlockingIOError):
         return
     except OSError as error:
         how = type(error).__name__

@@ -431,6 +431,57 @@ b044_narrower(void **state)
 	host_policy_free(&old);
 }
 
+/* Smaller ranges that open what the larger ones do not. */
+static void
+b044_smaller_is_not_narrower(void **state)
+{
+	static const struct {
+		const char *old, *next;
+		bool narrower;
+	} rows[] = {
+	    {"10.0.0.0/8", "10.0.0.0/8", true},
+	    {"10.0.0.0/8", "10.1.0.0/16", true},
+	    {"10.0.0.0/8", "10.1.2.3/32", false}, /* may be this host's own */
+	    {"10.1.2.3/32", "10.1.2.3/32", true},
+	    {"192.0.0.0/8", "192.168.0.0/16", false}, /* another kind */
+	    {"192.168.0.0/16", "192.168.1.0/24", true},
+	    {"93.0.0.0/8", "93.184.0.0/16", true},
+	    {"10.1.0.0/16", "10.0.0.0/8", false},
+	};
+	char text[64];
+	size_t i;
+
+	(void)state;
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct host_policy *old = make(NULL, NULL);
+		struct host_policy *next = make(NULL, NULL);
+		enum domain_fault fault;
+
+		assert_int_equal(host_policy_add_extra_range(
+				     old, "a.example.com", rows[i].old),
+		    RESULT_OK);
+		assert_int_equal(host_policy_add_extra_range(
+				     next, "a.example.com", rows[i].next),
+		    RESULT_OK);
+		if (host_policy_is_narrower(next, old) != rows[i].narrower)
+			fail_msg("range %s to %s", rows[i].old, rows[i].next);
+		host_policy_free(&old);
+		host_policy_free(&next);
+		old = make(NULL, NULL);
+		next = make(NULL, NULL);
+		snprintf(text, sizeof(text), "tcp://%s:22", rows[i].old);
+		assert_int_equal(
+		    host_policy_add_allow(old, text, &fault), POLICY_ENTRY_OK);
+		snprintf(text, sizeof(text), "tcp://%s:22", rows[i].next);
+		assert_int_equal(
+		    host_policy_add_allow(next, text, &fault), POLICY_ENTRY_OK);
+		if (host_policy_is_narrower(next, old) != rows[i].narrower)
+			fail_msg("entry %s to %s", rows[i].old, rows[i].next);
+		host_policy_free(&old);
+		host_policy_free(&next);
+	}
+}
+
 static void
 i11_bounded(void **state)
 {
@@ -468,6 +519,7 @@ main(void)
 	    cmocka_unit_test(b025_literals),
 	    cmocka_unit_test(b034_ech_per_name),
 	    cmocka_unit_test(b044_narrower),
+	    cmocka_unit_test(b044_smaller_is_not_narrower),
 	    cmocka_unit_test(b045_both_verbs_one_gate),
 	    cmocka_unit_test(no_addresses_no_dial),
 	    cmocka_unit_test(i11_bounded),
