@@ -130,12 +130,16 @@ install_record(struct install *install, const json_t *entry)
 {
 	const struct install_request *request = install->request;
 	struct json_fault fault = {""};
-	json_t *fields = json_pack("{s:s,s:O,s:O,s:O,s:O,s:s,s:b}", "package",
+	json_t *fields = json_pack(
+	    "{s:s,s:O,s:O,s:O,s:O,s:O*,s:O*,s:O*,s:s,s:b}", "package",
 	    request->slug, "version", json_object_get(entry, "version"),
 	    "artifact_hash", json_object_get(entry, "artifact_hash"),
 	    "mcp_install", json_object_get(entry, "mcp_install"),
 	    "allowed_domains", json_object_get(entry, "mcp_allowed_domains"),
-	    "lockfile", request->lockfile, "scripts", request->allow_scripts);
+	    "files", json_object_get(entry, "files"), "state",
+	    json_object_get(entry, "state"), "tools",
+	    json_object_get(entry, "tools"), "lockfile", request->lockfile,
+	    "scripts", request->allow_scripts);
 	enum result result =
 	    fields == NULL ? RESULT_NO_MEMORY
 			   : audit_write(install->audit, "install", fields);

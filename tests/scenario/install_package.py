@@ -284,6 +284,13 @@ def audit():
     result = harness.agentnode(home, "audit", "show", "--json")
     check("audit has installs", '"install"' in result.out and
           '"uninstall"' in result.out, result)
+    result = harness.agentnode(home, "audit", "show", "--json", "--last",
+                               "500")
+    first = [one["fields"] for one in json.loads(result.out)["records"]
+             if one["event"] == "install"][0]
+    check("what was agreed to is in the record",
+          first.get("state") == {"size": 4 << 20} and
+          first.get("tools") == ["echo"] and "files" not in first, first)
 
 
 made = set()
