@@ -16,7 +16,7 @@ sources() { git ls-files -co --exclude-standard -- "$@"; }
 run_ctest() { # preset label-regex
 	ctest --preset "$1" -L "$2" --output-on-failure 2>&1 |
 	    tee "$logs/ctest-$1-${2//[^a-z]/_}.log" |
-	    grep -vE '^ *Start +[0-9]+:' || return 1
+	    grep --line-buffered -vE '^ *Start +[0-9]+:|^ok [0-9]'
 }
 
 check_release() { deploy/build release; run_ctest release 'unit|machine|fuzz|confine|layout'; }

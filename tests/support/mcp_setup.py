@@ -3,36 +3,24 @@ servers installed into it."""
 import ipaddress
 import json
 import os
-import socket
-import sys
 
 import engine_case
 import harness
+import registry_config
 
-REGISTRIES = {"npm": "registry.npmjs.org"}
-BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 EVERYTHING = "npm:@modelcontextprotocol/server-everything@2026.8.31"
 FILESYSTEM = "npm:@modelcontextprotocol/server-filesystem@2026.8.31"
 MEMORY = "npm:@modelcontextprotocol/server-memory@2026.8.31"
 
 
 def mirrors():
-    """Where a registry is reached through a mirror at a private address, the
-    host's configuration says so, as it would in a company."""
-    found = {}
-    for name in REGISTRIES.values():
-        try:
-            rows = socket.getaddrinfo(name, 443, type=socket.SOCK_STREAM)
-        except OSError as error:
-            print(f"missing part: the package registry {name}: {error}")
-            sys.exit(1)
-        private = {row[4][0] for row in rows
-                   if not ipaddress.ip_address(row[4][0]).is_global}
-        if private:
-            found[name] = sorted(
-                address + ("/128" if ":" in address else "/32")
-                for address in private)
-    return found
+    """Where the registry is reached through a mirror at a special address,
+    the host's configuration says so, as it would in a company."""
+    url, host, ranges, bundle = registry_config.settings()
+    special = [cidr for cidr in ranges
+               if not ipaddress.ip_network(cidr).is_global]
+    return {"egress": {"extra_ranges": {host: special} if special else {}},
+            "build": {"npm_registry": url, "ca_bundle": bundle}}
 
 
 def home(extra=None, registry=False):
@@ -42,9 +30,7 @@ def home(extra=None, registry=False):
     os.makedirs(folder, mode=0o700)
     config = {"sandbox": {"image": engine_case.image()}}
     if registry:
-        config["egress"] = {"extra_ranges": mirrors()}
-        if os.path.exists(BUNDLE):
-            config["build"] = {"ca_bundle": BUNDLE}
+        config.update(mirrors())
     for key, value in (extra or {}).items():
         config.setdefault(key, {}).update(value)
     file = os.path.join(folder, "config.json")

@@ -6,19 +6,17 @@ import socket
 import subprocess
 import urllib.parse
 
+import harness
+
 BUNDLE = "/etc/ssl/certs/ca-certificates.crt"
 
 
 def registry():
-    """npm's registry URL, the public one when npm is not there."""
-    try:
-        done = subprocess.run(["npm", "config", "get", "registry"],
-                              capture_output=True, text=True, timeout=60)
-        url = done.stdout.strip()
-    except OSError:
-        url = ""
-    return url if url.startswith("https://") else \
-        "https://registry.npmjs.org/"
+    """npm's registry URL."""
+    harness.need("npm")
+    done = subprocess.run(["npm", "config", "get", "registry"], check=True,
+                          capture_output=True, text=True, timeout=60)
+    return done.stdout.strip()
 
 
 def settings():
