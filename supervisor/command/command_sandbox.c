@@ -18,6 +18,7 @@
 
 struct command_sandbox_options {
 	bool json, quick;
+	bool may_slug; /* the command takes the name of a package */
 };
 
 static bool
@@ -28,7 +29,8 @@ command_sandbox_parse(
 	    {"quick", no_argument, NULL, 'q'}, {NULL, 0, NULL, 0}};
 	int option;
 
-	*options_r = (struct command_sandbox_options){false, false};
+	options_r->json = false;
+	options_r->quick = false;
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (option == 'j')
@@ -38,7 +40,7 @@ command_sandbox_parse(
 		else
 			return false;
 	}
-	return optind == argc;
+	return argc - optind <= (options_r->may_slug ? 1 : 0);
 }
 
 static const char *
@@ -115,7 +117,7 @@ command_sandbox_facts(const struct config *config)
 static int
 command_sandbox_status(int argc, char **argv)
 {
-	struct command_sandbox_options options;
+	struct command_sandbox_options options = {.may_slug = false};
 	struct json_fault fault = {""};
 	struct config *config = NULL;
 	enum result result;
@@ -149,7 +151,7 @@ command_sandbox_status(int argc, char **argv)
 static int
 command_sandbox_doctor(int argc, char **argv)
 {
-	struct command_sandbox_options options;
+	struct command_sandbox_options options = {.may_slug = true};
 	struct json_fault fault = {""};
 	struct config *config = NULL;
 	enum result result;
@@ -160,7 +162,8 @@ command_sandbox_doctor(int argc, char **argv)
 	result = config_load(&config, &fault);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
-	report = doctor_run(config, !options.quick);
+	report = doctor_run(
+	    config, !options.quick, optind < argc ? argv[optind] : NULL);
 	config_free(&config);
 	if (report == NULL)
 		return command_error(COMMAND_INTERNAL, "out of memory");
@@ -170,7 +173,7 @@ command_sandbox_doctor(int argc, char **argv)
 static int
 command_sandbox_selftest(int argc, char **argv)
 {
-	struct command_sandbox_options options;
+	struct command_sandbox_options options = {.may_slug = false};
 	struct json_fault fault = {""};
 	struct config *config = NULL;
 	char detail[512] = "";
@@ -214,7 +217,7 @@ command_sandbox_gc_print(
 static int
 command_sandbox_gc(int argc, char **argv)
 {
-	struct command_sandbox_options options;
+	struct command_sandbox_options options = {.may_slug = false};
 	struct engine_host_fault fault;
 	struct engine_host host;
 	char detail[512] = "";
@@ -244,9 +247,10 @@ const struct command command_sandbox_rows[] = {
 	"Example: agentnode sandbox status\n",
 	command_sandbox_status},
     {"sandbox doctor", "check what a sandbox needs, and say what to do",
-	"Usage: agentnode sandbox doctor [--quick] [--json]\n\n"
+	"Usage: agentnode sandbox doctor [SLUG] [--quick] [--json]\n\n"
 	"Engine, runtime, limits, image, kernel; then starts a sandbox and\n"
-	"compares its walls. Exit 0 when all is well, 1 when not.\n\n"
+	"compares its walls. With SLUG also the lock entry, volume and\n"
+	"destinations of that package. Exit 0 when all is well, 1 when not.\n\n"
 	"  --quick   without starting a sandbox\n\n"
 	"Example: agentnode sandbox doctor\n",
 	command_sandbox_doctor},

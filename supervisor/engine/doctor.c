@@ -50,13 +50,15 @@ doctor_table(
 }
 
 json_t *
-doctor_run(const struct config *config, bool deep)
+doctor_run(const struct config *config, bool deep, const char *slug)
 {
-	struct doctor doctor = {.config = config, .deep = deep};
+	struct doctor doctor = {.config = config, .deep = deep, .slug = slug};
 	json_t *checks = json_array();
 	bool kernel = doctor_table(&doctor, doctor_kernel_checks, checks);
 	bool engine = doctor_table(&doctor, doctor_engine_checks, checks);
 
+	if (slug != NULL)
+		engine &= doctor_table(&doctor, doctor_package_checks, checks);
 	if (doctor.has_host)
 		engine_host_close(&doctor.host);
 	return json_pack(

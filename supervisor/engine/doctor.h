@@ -22,7 +22,8 @@ struct doctor {
 	struct engine_host host;
 	bool has_host; /* files, client and storage are known */
 	bool has_image;
-	bool deep; /* start a sandbox too */
+	bool deep;        /* start a sandbox too */
+	const char *slug; /* of a package to look at, or NULL */
 };
 
 struct doctor_finding {
@@ -39,13 +40,15 @@ struct doctor_check {
 /* NULL-terminated tables (name NULL). */
 extern const struct doctor_check doctor_engine_checks[];
 extern const struct doctor_check doctor_kernel_checks[];
+extern const struct doctor_check doctor_package_checks[];
 
 void doctor_say(struct doctor_finding *finding, bool ok, const char *format,
     ...) __attribute__((format(printf, 3, 4)));
 void doctor_fix(struct doctor_finding *finding, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
-/* {"ok":bool,"checks":[{"check","ok","detail","fix"}]}; caller decrefs. */
-json_t *doctor_run(const struct config *config, bool deep);
+/* slug may be NULL. {"ok":bool,"checks":[{"check","ok","detail","fix"}]};
+ * caller decrefs. */
+json_t *doctor_run(const struct config *config, bool deep, const char *slug);
 
 #endif

@@ -69,6 +69,10 @@ check("status is one line", done.code == 0
       and done.out.startswith("ready: podman ")
       and done.out.count("\n") == 1, done)
 
+checks = found(sandbox("doctor", "no-such-package", "--json", "--quick"))
+check("doctor looks at a package", checks["package"]["ok"] is False
+      and "mcp install" in checks["package"]["fix"], checks)
+
 # A leftover: a container with our label whose run nobody holds.
 name = f"agentnode-exec-left-{os.getpid():016x}"
 engine_case.podman("create", f"--name={name}", "--network=none",
@@ -101,7 +105,7 @@ running.process.terminate()
 running.process.wait()
 
 # Wrong use.
-for words in (("status", "--what"), ("doctor", "x"), ("gc", "now"),
+for words in (("status", "--what"), ("doctor", "x", "y"), ("gc", "now"),
               ("selftest", "--quick")):
     done = sandbox(*words)
     check(f"sandbox {' '.join(words)} is a usage error", done.code == 2
