@@ -100,7 +100,9 @@ enum result sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
     struct sandbox **sandbox_r);
-/* Ask it to end (kill the workload); on_end follows. code as above. */
+/* Ask it to end; on_end follows. code as above: everything is killed at
+ * once and nothing is copied out. code "": in order, init kills the
+ * workload and trees come out, as when it had exited by itself. */
 void sandbox_stop(
     struct sandbox *sandbox, const char *code, const char *detail);
 const char *sandbox_id(const struct sandbox *sandbox); /* run id, 16 hex */
