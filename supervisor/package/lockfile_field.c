@@ -62,6 +62,25 @@ lockfile_field_runtime(
 	lockfile_field_word(json_string_value(value), words, path, fault);
 }
 
+/* A version becomes part of names and records: no word of it may look like
+ * a flag or a path. */
+static void
+lockfile_field_release(
+    const json_t *value, const char *path, struct json_fault *fault)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+				    "0123456789.+-_!~";
+	const char *text = json_string_value(value);
+
+	if (text != NULL &&
+	    (strchr(".+-_!~", text[0]) == NULL || text[0] == '\0') &&
+	    strlen(text) <= 128 && text[strspn(text, plain)] == '\0')
+		return;
+	json_field_fault(fault,
+	    "%s: must be a version that begins with a letter or a digit", path);
+}
+
 /* Every item a text without control bytes. */
 static void
 lockfile_field_texts(
@@ -277,7 +296,7 @@ lockfile_field_dependencies(
 
 /* clang-format off */
 const struct lockfile_field lockfile_field_table[] = {
-	TEXT("version", 1, NULL),
+	TEXT("version", 1, lockfile_field_release),
 	TEXT("package_type", 1, lockfile_field_type),
 	TEXT("runtime", 1, lockfile_field_runtime),
 	TEXT("entrypoint", 1, NULL),
