@@ -490,6 +490,8 @@ def b105_lockfile(folder):
     with open(path, encoding="utf-8") as file:
         good = file.read()
     volume = packages()["flag-server"]["mcp_sandbox_volume"]
+    done = harness.agentnode(HOME, "mcp", "run", "flag-server")
+    check("b105: as installed, it is started", done.code != 125, done)
     try:
         for field, value in (
                 ("mcp_sandbox_volume", "--privileged"),
@@ -508,7 +510,9 @@ def b105_lockfile(folder):
             harness.agentnode(HOME, "lock", "seal", "--force")
             done = harness.agentnode(HOME, "mcp", "run", "flag-server")
             check(f"b105: {field} {value!r} in the lockfile is refused",
-                  done.code == 125 and not done.out and done.err, done)
+                  done.code == 125 and not done.out
+                  and any(code in done.err for code in (
+                      "bad_lockfile", "integrity_", "not_runnable")), done)
         lock = json.loads(good)
         lock["packages"]["--privileged"] = lock["packages"]["flag-server"]
         with open(path, "w", encoding="utf-8") as file:
