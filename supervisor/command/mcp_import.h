@@ -32,8 +32,9 @@ struct mcp_import_row {
  * suggest --files. */
 typedef bool mcp_import_is_folder(const char *path, void *context);
 
-/* bytes has a NUL behind it and is changed (comments are blanked). The object of servers by name,
- * from JSON (mcpServers, servers) or TOML (mcp_servers). Caller owns. */
+/* bytes has a NUL behind it and is changed (comments are blanked). The object
+ * of servers by name, from JSON (mcpServers, servers) or TOML (mcp_servers).
+ * Caller owns. */
 enum result mcp_import_read(
     char *bytes, size_t len, json_t **servers_r, struct json_fault *fault);
 

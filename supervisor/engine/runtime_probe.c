@@ -215,8 +215,8 @@ runtime_probe_end(struct runtime_probe_try *try,
 
 static enum result
 runtime_probe_one(const struct engine_files *files, const char *image,
-    uint32_t uid, struct run_lock *lock, struct engine_memory *memory, char *detail_r,
-    size_t size)
+    uint32_t uid, struct run_lock *lock, struct engine_memory *memory,
+    char *detail_r, size_t size)
 {
 	struct runtime_probe_try try = {
 	    .detail = detail_r, .detail_size = size};
