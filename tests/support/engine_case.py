@@ -30,11 +30,10 @@ def image():
         return given
     harness.need("podman")
     listed = json.loads(podman("images", "--format=json").stdout or "[]")
-    for wanted in ("localhost/agentnode-sandbox", "localhost/enginedev"):
-        for one in listed:
-            if any(name.split(":")[0] == wanted
-                   for name in one.get("Names") or []):
-                return wanted + "@" + one["Digest"]
+    wanted = "localhost/agentnode-sandbox"
+    for one in listed:
+        if any(name.split(":")[0] == wanted for name in one.get("Names") or []):
+            return wanted + "@" + one["Digest"]
     print("missing part: a sandbox image (run `agentnode sandbox build`)")
     raise SystemExit(1)
 
