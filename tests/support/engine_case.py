@@ -164,6 +164,7 @@ class User:
         if not self.made:
             return
         self.podman("system", "reset", "--force")
+        self.podman("system", "migrate")  # ends its pause process
         subprocess.run(["userdel", "--force", self.name],
                        stderr=subprocess.DEVNULL)
 
