@@ -6,11 +6,13 @@
  */
 #include <getopt.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
+#include "supervisor/policy/consent.h"
 
 struct command_lock_options {
 	bool json, force;
@@ -128,6 +130,89 @@ command_lock_verify(int argc, char **argv)
 	return code;
 }
 
+/* A list of the file for the terminal: JSON, ASCII only, so that nothing in
+ * it can pretend to be something else. */
+static void
+command_lock_show(const char *what, const json_t *value)
+{
+	char *text = json_dumps(value, JSON_ENCODE_ANY | JSON_ENSURE_ASCII);
+
+	if (text != NULL && json_is_null(value) == 0)
+		printf("    %s %s\n", what, text);
+	free(text);
+}
+
+/* What the user consents to, entry for entry. */
+static void
+command_lock_agreed(const char *slug, const json_t *entry)
+{
+	static const char *const keys[][2] = {{"mcp_install", "is"},
+	    {"mcp_allowed_domains", "reaches"}, {"files", "reads"},
+	    {"state", "keeps"}, {"tools", "offers"},
+	    {"mcp_command", "is called"}};
+
+	printf("  %s\n", slug);
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		const json_t *value = json_object_get(entry, keys[i][0]);
+
+		if (value != NULL)
+			command_lock_show(keys[i][1], value);
+	}
+}
+
+static enum result
+command_lock_hashes(
+    const json_t *entries, struct consent_item *items, size_t *count_r)
+{
+	enum result result = RESULT_OK;
+	const char *slug;
+	json_t *entry;
+
+	*count_r = 0;
+	json_object_foreach((json_t *)entries, slug, entry)
+	{
+		struct consent_item *item = &items[*count_r];
+
+		item->slug = slug;
+		result = lockfile_hash_consent(slug, entry, item->hash);
+		if (result != RESULT_OK)
+			return result;
+		(*count_r)++;
+	}
+	return result;
+}
+
+/* Consent to what is in the file now that it is sealed, and say to what:
+ * both from one reading. */
+static enum result
+command_lock_consent(const char *path, struct json_fault *fault)
+{
+	struct lockfile *lockfile = NULL;
+	struct consent_item *items = NULL;
+	enum result result = lockfile_load(path, &lockfile, fault);
+	const json_t *entries;
+	const char *slug;
+	json_t *entry;
+	size_t count;
+
+	if (result != RESULT_OK)
+		return result;
+	entries = lockfile_entries(lockfile);
+	items = calloc(json_object_size(entries) + 1, sizeof(*items));
+	result = items == NULL ? RESULT_NO_MEMORY
+			       : command_lock_hashes(entries, items, &count);
+	if (result == RESULT_OK)
+		result = consent_add(items, count, fault);
+	free(items);
+	if (result == RESULT_OK) {
+		printf("%s is sealed; on this host may run:\n", path);
+		json_object_foreach((json_t *)entries, slug, entry)
+		    command_lock_agreed(slug, entry);
+	}
+	lockfile_free(&lockfile);
+	return result;
+}
+
 static int
 command_lock_seal(int argc, char **argv)
 {
@@ -141,10 +226,10 @@ command_lock_seal(int argc, char **argv)
 	result = lockfile_path(options.lockfile, path, sizeof(path), &fault);
 	if (result == RESULT_OK)
 		result = lockfile_seal(path, options.force, &fault);
-	if (result != RESULT_OK)
-		return command_fault(result, &fault);
-	printf("%s is sealed\n", path);
-	return COMMAND_DONE;
+	if (result == RESULT_OK)
+		result = command_lock_consent(path, &fault);
+	return result == RESULT_OK ? COMMAND_DONE
+				   : command_fault(result, &fault);
 }
 
 const struct command command_lock_rows[] = {
@@ -164,7 +249,9 @@ const struct command command_lock_rows[] = {
     {"lock seal", "seal an agentnode.lock that you edited",
 	"Usage: agentnode lock seal [--force] [--lockfile FILE]\n\n"
 	"Computes the hashes anew. Packages without a seal get one; changed\n"
-	"ones need --force. A seal shows later changes; it is no signature.\n\n"
+	"ones need --force. A seal shows later changes; it is no signature.\n"
+	"It is also your consent, on this host, to run every package of the\n"
+	"file as it is: each is printed with its hosts and its folder.\n\n"
 	"Options:\n"
 	"  --force           also seal packages whose hash does not fit\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"

@@ -15,13 +15,16 @@
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/package/lockfile.h"
+#include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
+#include "supervisor/policy/consent.h"
 
 struct command_remove {
 	const char *slug, *option;
 	bool keep_volume, keep_state, json;
 	char lockfile[4096];
 	char volume[VOLUME_NAME_MAX]; /* "" : none, or another entry's too */
+	char consent[DIGEST_HEX + 1]; /* hash of the entry */
 	struct mcp_state state;       /* locked: no run begins meanwhile */
 	uint64_t saved;               /* bytes of it that were removed */
 };
@@ -132,8 +135,13 @@ command_remove_look(struct command_remove *remove)
 	if (lockfile_entry(lockfile, remove->slug) == NULL)
 		code = command_error(COMMAND_NO, "'%s' is not installed in %s",
 		    remove->slug, remove->lockfile);
-	else
+	else {
 		command_remove_find_volume(remove, lockfile);
+		result = lockfile_hash_consent(remove->slug,
+		    lockfile_entry(lockfile, remove->slug), remove->consent);
+		if (result != RESULT_OK)
+			code = command_fault(result, &fault);
+	}
 	lockfile_free(&lockfile);
 	return code;
 }
@@ -190,6 +198,8 @@ command_remove_entry(struct command_remove *remove)
 	if (code == COMMAND_DONE) {
 		result =
 		    lockfile_put(remove->lockfile, remove->slug, NULL, &fault);
+		if (result == RESULT_OK)
+			result = consent_drop(remove->consent, &fault);
 		if (result != RESULT_OK)
 			code = command_fault(result, &fault);
 	}

@@ -10,9 +10,12 @@
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/gate/gate_config.h"
+#include "supervisor/package/lockfile_hash.h"
+#include "supervisor/policy/consent.h"
 
 /* Without an attestation, whatever the lockfile says. */
 #define MCP_RUN_PLAN_TIER "unverified"
+#define MCP_RUN_PLAN_PATH_SHOWN 60U
 
 static enum result
 mcp_run_plan_fail(
@@ -71,6 +74,51 @@ mcp_run_plan_lockfile(
 		    result == RESULT_MISMATCH ? "integrity_entry"
 					      : "not_runnable");
 	return RESULT_OK;
+}
+
+/* Who wrote the lockfile says what it asks for, not who runs it. */
+static void
+mcp_run_plan_unasked(struct mcp_run_plan *plan, const char *path)
+{
+	const struct mcp_package *package = &plan->package;
+	size_t count = json_array_size(package->domains), len = strlen(path);
+	const char *first =
+	    json_string_value(json_array_get(package->domains, 0));
+
+	if (len > MCP_RUN_PLAN_PATH_SHOWN)
+		path += len - MCP_RUN_PLAN_PATH_SHOWN;
+	json_field_fault(&plan->fault,
+	    "%s: %.40s there has no consent on this host: it reaches %zu "
+	    "hosts%s%.24s%s, reads %.32s; 'agentnode lock seal' consents, or "
+	    "'agentnode mcp install' it",
+	    path, package->slug, count, count > 0 ? " (" : "",
+	    count > 0 ? first : "",
+	    count > 1   ? ", ...)"
+	    : count > 0 ? ")"
+			: "",
+	    package->files_dir != NULL ? package->files_dir : "no folder");
+}
+
+static enum result
+mcp_run_plan_consent(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	char path[4096], hash[DIGEST_HEX + 1];
+	bool there = false;
+	enum result result =
+	    lockfile_path(options->lockfile, path, sizeof(path), &plan->fault);
+
+	if (result == RESULT_OK)
+		result = lockfile_hash_consent(options->slug,
+		    lockfile_entry(plan->lockfile, options->slug), hash);
+	if (result == RESULT_OK)
+		result = consent_has(hash, &there, &plan->fault);
+	if (result != RESULT_OK)
+		return mcp_run_plan_fail(plan, result, "consent_unreadable");
+	if (there)
+		return RESULT_OK;
+	mcp_run_plan_unasked(plan, path);
+	return mcp_run_plan_fail(plan, RESULT_REFUSED, "consent_missing");
 }
 
 static enum result
@@ -235,6 +283,8 @@ mcp_run_plan_make(
 	result = mcp_run_plan_config(plan_r);
 	if (result == RESULT_OK)
 		result = mcp_run_plan_lockfile(plan_r, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_consent(plan_r, options);
 	if (result == RESULT_OK)
 		result = mcp_run_plan_trust(plan_r);
 	if (result == RESULT_OK)

@@ -18,8 +18,8 @@
 bool
 mcp_run_refused_is_decision(const char *code)
 {
-	static const char *const starts[] = {
-	    "trust_", "integrity_", "not_runnable", "bad_lockfile", NULL};
+	static const char *const starts[] = {"trust_", "integrity_", "consent_",
+	    "not_runnable", "bad_lockfile", NULL};
 
 	for (size_t i = 0; starts[i] != NULL; i++) {
 		if (strncmp(code, starts[i], strlen(starts[i])) == 0)

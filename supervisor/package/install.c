@@ -15,7 +15,9 @@
 #include "supervisor/package/install_entry.h"
 #include "supervisor/package/install_facts.h"
 #include "supervisor/package/lockfile.h"
+#include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
+#include "supervisor/policy/consent.h"
 
 void
 install_say(struct install *install, const char *format, ...)
@@ -125,6 +127,22 @@ install_seal(struct install *install, const struct install_tree *tree,
 	return install_verify(install, tree, volume_r, root_r);
 }
 
+/* Before the lockfile: an entry is never there without it. */
+static enum result
+install_consent(struct install *install, const json_t *entry)
+{
+	struct consent_item item = {.slug = install->request->slug};
+	struct json_fault fault = {""};
+	enum result result = lockfile_hash_consent(item.slug, entry, item.hash);
+
+	if (result == RESULT_OK)
+		result = consent_add(&item, 1, &fault);
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	return install_fault_set(&install->fault, result, "consent_failed",
+	    "%s", fault.text[0] != '\0' ? fault.text : result_text(result));
+}
+
 static enum result
 install_record(struct install *install, const json_t *entry)
 {
@@ -150,6 +168,9 @@ install_record(struct install *install, const json_t *entry)
 		    "audit_failed",
 		    "the audit record could not be written: nothing was "
 		    "installed");
+	result = install_consent(install, entry);
+	if (result != RESULT_OK)
+		return result;
 	result = lockfile_put(request->lockfile, request->slug, entry, &fault);
 	if (result != RESULT_OK)
 		return install_fault_set(&install->fault, result,

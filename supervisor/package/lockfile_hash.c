@@ -12,6 +12,7 @@
 
 #define LOCKFILE_HASH_KIND "agentnode.lock.structure"
 #define LOCKFILE_HASH_STRUCTURE_VERSION 1
+#define LOCKFILE_HASH_CONSENT "agentnode.consent"
 
 const char *
 lockfile_hash_status_text(enum lockfile_hash_status status)
@@ -152,6 +153,25 @@ lockfile_hash_seal_entry(json_t *entry)
 		   lockfile_hash_make("canonical_version", version, hash)) == 0
 		   ? RESULT_OK
 		   : RESULT_NO_MEMORY;
+}
+
+enum result
+lockfile_hash_consent(
+    const char *slug, const json_t *entry, char hex_r[DIGEST_HEX + 1])
+{
+	char fields[DIGEST_HEX + 1];
+	enum result result =
+	    lockfile_hash_compute(entry, LOCKFILE_FIELD_VERSION_OURS, fields);
+	json_t *whole;
+
+	if (result != RESULT_OK)
+		return result;
+	whole = json_pack("[s, s, s]", LOCKFILE_HASH_CONSENT, slug, fields);
+	if (whole == NULL)
+		return RESULT_NO_MEMORY;
+	result = digest_json(whole, hex_r);
+	json_decref(whole);
+	return result;
 }
 
 static int

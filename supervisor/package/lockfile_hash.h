@@ -12,6 +12,7 @@
 
 #include "common/json_field.h"
 #include "common/result.h"
+#include "supervisor/policy/digest.h"
 
 enum lockfile_hash_status {
 	LOCKFILE_HASH_VERIFIED,
@@ -26,6 +27,11 @@ const char *lockfile_hash_status_text(enum lockfile_hash_status status);
 
 /* Compare an entry with its _integrity. */
 enum lockfile_hash_status lockfile_hash_entry(const json_t *entry);
+
+/* What consent to run an entry is given for (consent.h): slug and every
+ * field that is not mutable, whatever version its seal has. */
+enum result lockfile_hash_consent(
+    const char *slug, const json_t *entry, char hex_r[DIGEST_HEX + 1]);
 
 /* Compare the whole file with its structure_digest; root is the file. */
 enum lockfile_hash_status lockfile_hash_structure(const json_t *root);
