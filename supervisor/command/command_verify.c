@@ -175,9 +175,9 @@ command_verify_folder(const struct command_verify *verify, const json_t *entry,
 		fd =
 		    open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		one->result = fd >= 0 ? RESULT_OK : RESULT_NOT_FOUND;
-		(void)snprintf(one->detail, sizeof(one->detail),
-		    fd >= 0 ? "" : "volume %s is not there: install it again",
-		    name);
+		if (fd < 0)
+			(void)snprintf(one->detail, sizeof(one->detail),
+			    "volume %s is not there: install it again", name);
 	}
 	return fd;
 }

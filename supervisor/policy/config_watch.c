@@ -155,7 +155,7 @@ config_watch_places(struct config_watch *watch, struct json_fault *fault)
 	watch->places[CONFIG_WATCH_HOME].name = CONFIG_FILE;
 	watch->places[CONFIG_WATCH_POLICY].name = CONFIG_POLICY_FILE;
 	watch->places[CONFIG_WATCH_PARENT].name =
-	    CONFIG_POLICY_DIR + (slash - parent) + 1;
+	    &CONFIG_POLICY_DIR[slash - parent + 1];
 	watch->places[CONFIG_WATCH_HOME].mask = CONFIG_WATCH_FOLDER;
 	watch->places[CONFIG_WATCH_POLICY].mask = CONFIG_WATCH_FOLDER;
 	watch->places[CONFIG_WATCH_PARENT].mask = CONFIG_WATCH_ABOVE;

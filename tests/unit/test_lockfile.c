@@ -510,29 +510,38 @@ test_lockfile_concurrent(void **state)
 }
 
 /* A writer is killed again and again; the file is whole each time. */
+static _Noreturn void
+test_lockfile_put_for_ever(void)
+{
+	struct json_fault fault;
+	json_t *entry;
+	char slug[32];
+
+	for (int n = 0;; n++) {
+		entry = test_lockfile_entry_of("1.0.0");
+		fault.text[0] = '\0';
+		snprintf(slug, sizeof(slug), "pack-%d", n % 40);
+		lockfile_put(test_lockfile_name, slug,
+		    n % 80 < 40 ? entry : NULL, &fault);
+		json_decref(entry);
+	}
+}
+
 static void
 test_lockfile_killed(void **state)
 {
 	struct timespec moment = {0, 0};
 	struct json_fault fault;
-	json_t *entry;
-	char slug[32];
 	pid_t pid;
-	int i, n;
+	int i;
 
 	(void)state;
 	test_lockfile_put_one("first-pack", "1.0.0");
 	for (i = 0; i < TEST_LOCKFILE_KILLS; i++) {
 		pid = fork();
 		assert_true(pid >= 0);
-		for (n = 0; pid == 0; n++) {
-			entry = test_lockfile_entry_of("1.0.0");
-			fault.text[0] = '\0';
-			snprintf(slug, sizeof(slug), "pack-%d", n % 40);
-			lockfile_put(test_lockfile_name, slug,
-			    n % 80 < 40 ? entry : NULL, &fault);
-			json_decref(entry);
-		}
+		if (pid == 0)
+			test_lockfile_put_for_ever();
 		moment.tv_nsec = 1000000L + (i * 7919 % 5000) * 1000L;
 		nanosleep(&moment, NULL);
 		kill(pid, SIGKILL);
