@@ -149,7 +149,8 @@ command_lock_agreed(const char *slug, const json_t *entry)
 	static const char *const keys[][2] = {{"mcp_install", "is"},
 	    {"mcp_allowed_domains", "reaches"}, {"files", "reads"},
 	    {"state", "keeps"}, {"tools", "offers"},
-	    {"mcp_command", "is called"}};
+	    {"mcp_preinstall_command", "starts"},
+	    {"mcp_command", "with the words"}};
 
 	printf("  %s\n", slug);
 	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {

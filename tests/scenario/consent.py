@@ -92,6 +92,8 @@ def foreign(home):
                 "dir": secret, "target": "/files"}}, (secret[:20], "0 hosts")),
             ("a host", {"mcp_allowed_domains": ["evil.example.com:443"]},
              ("1 hosts (evil.example.com:443)", "no folder")),
+            ("a name cut inside a letter", {"files": {
+                "dir": "/" + "\u00e9" * 40}}, ()),
             ("state", {"state": {"size": 4096}}, ()),
             ("other words", {"mcp_command": ["server.py", "--evil"]}, ()),
             ("a tool more", {"tools": ["look", "send"]}, ()),
@@ -110,8 +112,8 @@ def foreign(home):
                       "500").json()["records"]
     codes = [r["fields"]["code"] for r in found if r["event"] == "refusal"]
     check("each refusal is in the chain",
-          codes.count("consent_missing") == 14
-          and codes.count("integrity_lockfile") == 12, codes)
+          codes.count("consent_missing") == 16
+          and codes.count("integrity_lockfile") == 14, codes)
     check("nothing was launched by them",
           len([r for r in found if r["event"] == "launch"]) == 2, found)
 

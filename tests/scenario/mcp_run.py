@@ -147,8 +147,10 @@ def large(home):
     home_small = mcp_setup.home({"mcp": {"line_max": 65536}})
     os.symlink(os.path.join(home, ".agentnode", "agentnode.lock"),
                os.path.join(home_small, "lock"))
-    client = start(home_small, "odd", "--lockfile",
-                   os.path.join(home, ".agentnode", "agentnode.lock"))
+    lock = os.path.join(home, ".agentnode", "agentnode.lock")
+    check("the other home consents", agentnode(
+        home_small, "lock", "seal", "--lockfile", lock).code == 0)
+    client = start(home_small, "odd", "--lockfile", lock)
     error = client.call("big", 60, bytes=200000)
     check("mcp.line_max is kept: an error for that call", error.get(
         "error", {}).get("data", {}).get("reason") == "line_too_long", error)
