@@ -26,8 +26,12 @@ def sdk(home, slug, steps, words=()):
         out = {}
     check(f"the SDK connects to {slug}", "results" in out and
           "fatal" not in out, result)
+    # A server may report progress of a request it has just answered: the
+    # two are concurrent in the server itself, and the SDK mentions it.
+    errors = [e for e in out.get("errors", ["no list of errors"])
+              if "progress notification for an unknown token" not in str(e)]
     check(f"the SDK's transport saw nothing odd from {slug}",
-          out.get("errors") == [], out.get("errors"))
+          errors == [], errors)
     return out
 
 
