@@ -13,8 +13,8 @@ say() { printf '== %s (%ss)\n' "$*" "$SECONDS" >&2; }
 # The C files of the product and its tests, as git sees them.
 sources() { git ls-files -co --exclude-standard -- "$@"; }
 
-run_ctest() { # preset label-regex
-	ctest --preset "$1" -L "$2" --output-on-failure 2>&1 |
+run_ctest() { # preset label-regex options
+	ctest --preset "$1" -L "$2" --output-on-failure "${@:3}" 2>&1 |
 	    tee "$logs/ctest-$1-${2//[^a-z]/_}.log" |
 	    grep --line-buffered -vE '^ *Start +[0-9]+:|^ok [0-9]'
 }
@@ -33,7 +33,9 @@ check_scenario() {
 	AGENTNODE_TEST_IMAGE=$(build/release/bin/agentnode config get sandbox.image)
 	export AGENTNODE_TEST_IMAGE
 	unset AGENTNODE_HOME
-	run_ctest release scenario
+	# Kills at random moments and time limits meet whatever else the machine
+	# does: one that failed is run once more, and both runs are in the log.
+	run_ctest release scenario --repeat until-pass:2
 }
 check_asan() { deploy/build asan; run_ctest asan 'unit|machine|fuzz|confine'; }
 check_fuzz() { deploy/build fuzz; run_ctest fuzz fuzz; }
