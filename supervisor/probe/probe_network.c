@@ -93,7 +93,7 @@ probe_network_ask(const char *server)
 		error = errno;
 	else if (poll(&ready, 1, PROBE_NETWORK_DNS_WAIT_MS) != 1)
 		error = ETIMEDOUT;
-	else if (recv(ready.fd, answer, sizeof(answer), 0) < 0)
+	if (error == 0 && recv(ready.fd, answer, sizeof(answer), 0) < 0)
 		error = errno;
 	close(ready.fd);
 	return error;

@@ -56,6 +56,8 @@ void
 tar_header_fill(uint8_t block_r[TAR_HEADER_SIZE], enum tar_header_type type,
     const char *name, const char *target, uint32_t mode, uint64_t size)
 {
+	static const uint8_t magic[8] = {
+	    'u', 's', 't', 'a', 'r', '\0', '0', '0'};
 	memset(block_r, 0, TAR_HEADER_SIZE);
 	tar_header_text(
 	    block_r + TAR_HEADER_AT_NAME, TAR_HEADER_NAME_MAX, name);
@@ -69,10 +71,7 @@ tar_header_fill(uint8_t block_r[TAR_HEADER_SIZE], enum tar_header_type type,
 	if (target != NULL)
 		tar_header_text(block_r + TAR_HEADER_AT_TARGET,
 		    TAR_HEADER_NAME_MAX, target);
-	memcpy(block_r + TAR_HEADER_AT_MAGIC,
-	    "ustar\0"
-	    "00",
-	    8);
+	memcpy(block_r + TAR_HEADER_AT_MAGIC, magic, sizeof(magic));
 	tar_header_octal(block_r + TAR_HEADER_AT_DEVICES, 8, 0);
 	tar_header_octal(block_r + TAR_HEADER_AT_DEVICES + 8, 8, 0);
 	tar_header_sum(block_r);
