@@ -58,6 +58,7 @@ tar_header_fill(uint8_t block_r[TAR_HEADER_SIZE], enum tar_header_type type,
 {
 	static const uint8_t magic[8] = {
 	    'u', 's', 't', 'a', 'r', '\0', '0', '0'};
+
 	memset(block_r, 0, TAR_HEADER_SIZE);
 	tar_header_text(
 	    block_r + TAR_HEADER_AT_NAME, TAR_HEADER_NAME_MAX, name);
