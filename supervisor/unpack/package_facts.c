@@ -48,7 +48,7 @@ package_facts_version(const char *text)
 static int
 package_facts_integrity(const char *text)
 {
-	return package_facts_word(text, 512, "+/=- ") &&
+	return text != NULL && package_facts_word(text, 512, "+/=- ") &&
 	       (strncmp(text, "sha512-", 7) == 0 ||
 		   strncmp(text, "sha384-", 7) == 0 ||
 		   strncmp(text, "sha256-", 7) == 0);

@@ -321,6 +321,6 @@ tree_walk_open(struct unpack_io *io, int root_fd, const char *path,
 		    "\"%s\" is no file of at most %llu bytes", name,
 		    (unsigned long long)max);
 	*fd_r = fd;
-	fd = -1;
+	fd = -1; /* NOLINT: kept from the cleanup */
 	return RESULT_OK;
 }

@@ -63,7 +63,7 @@ unpack_io_wait(struct unpack_io *io, int fd, short events)
 	    {.fd = fd, .events = events},
 	};
 	enum result result;
-	int left, count;
+	int left = 0, count;
 
 	for (;;) {
 		result = unpack_io_deadline(io, &left);
