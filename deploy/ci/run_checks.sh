@@ -63,17 +63,26 @@ check_tidy() {
 		return 1
 	}
 }
-# Unit and machine tests of the release build under valgrind.
+# Unit and machine tests of the release build under valgrind. These are left
+# out, by name: they are about system calls that this valgrind does not know
+# (pidfd_open, openat2, seccomp, memfd_secret), or about dying by a signal.
+no_valgrind=" unit_cgroup_kill unit_engine_leaves unit_image_layout
+ unit_init_filter unit_secret machine_audit "
 check_valgrind() {
 	deploy/build release
-	local test failed=0
+	local test name failed=0
 	for test in build/release/tests/unit_* build/release/tests/machine_*; do
 		[ -x "$test" ] || continue
+		name=$(basename "$test")
+		case $no_valgrind in *[[:space:]]"$name"[[:space:]]*)
+			printf 'valgrind: %s is left out\n' "$name"
+			continue ;;
+		esac
 		valgrind --quiet --error-exitcode=99 --leak-check=full \
 		    --errors-for-leak-kinds=definite --track-fds=no \
-		    "$test" > "$logs/valgrind-$(basename "$test").log" 2>&1 || {
+		    "$test" > "$logs/valgrind-$name.log" 2>&1 || {
 			printf 'valgrind: %s\n' "$test" >&2
-			grep -E '^==|FAILED|ERROR' "$logs/valgrind-$(basename "$test").log" |
+			grep -E '^==|FAILED|ERROR' "$logs/valgrind-$name.log" |
 			    head -30 >&2
 			failed=1
 		}

@@ -109,7 +109,7 @@ test_config_watch_namespace(void)
 		close(fd);
 	}
 	assert_int_equal(
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, ""), 0);
 	assert_int_equal(
 	    mount("none", "/etc", "tmpfs", 0, "mode=0755,size=64k"), 0);
 	assert_int_equal(mkdir(HOME, 0700), 0);

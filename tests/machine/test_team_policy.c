@@ -52,7 +52,7 @@ test_team_policy_namespace(void)
 		test_team_policy_write("/proc/self/gid_map", map);
 	}
 	assert_int_equal(
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	    mount("none", "/", "none", MS_REC | MS_PRIVATE, ""), 0);
 	assert_int_equal(
 	    mount("none", "/etc", "tmpfs", 0, "mode=0755,size=64k"), 0);
 	assert_int_equal(mkdir(CONFIG_POLICY_DIR, 0755), 0);

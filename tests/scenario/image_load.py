@@ -76,8 +76,9 @@ def hostile(reference):
             path, content=b"hostile %d\n" % number,
             name="localhost/agentnode-test:hostile%d" % number, **parts)
         result = agentnode("sandbox", "load", path)
-        # podman 4.3 drops what OCI configurations do not know.
-        kept = "config" not in parts or "Volumes" in parts["config"]
+        # podman 4.3 drops a health check, which OCI configurations do not
+        # know; a build trigger stays in the stored bytes and is seen.
+        kept = name != "health check"
         check(name, result.code == (3 if kept else 0), result)
         if kept:
             check(name + ": not pinned", pinned() == reference, pinned())
