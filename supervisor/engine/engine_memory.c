@@ -36,6 +36,18 @@ engine_memory_program(const char *name, char *text_r, size_t size)
 	return len > 0 && (size_t)len < size ? (size_t)len : 0;
 }
 
+/* The hybrid mount decides how crun can be started: 1 when it is there in
+ * this mount namespace. */
+static int
+engine_memory_hybrid(void)
+{
+	struct stat above, mount;
+
+	return stat("/sys/fs/cgroup", &above) == 0 &&
+	       stat("/sys/fs/cgroup/unified", &mount) == 0 &&
+	       above.st_dev != mount.st_dev;
+}
+
 /* What an answer depends on. */
 static void
 engine_memory_key(char *key_r, size_t size)
@@ -50,8 +62,9 @@ engine_memory_key(char *key_r, size_t size)
 
 	if (fd < 0 || fd_read_all(fd, 128, &boot, &len) != RESULT_OK)
 		boot = NULL;
-	count = snprintf(key_r, size, "%d;%lu;%.36s;", ENGINE_MEMORY_RULES,
-	    (unsigned long)geteuid(), boot != NULL ? boot : "");
+	count = snprintf(key_r, size, "%d;%lu;%.36s;%d;", ENGINE_MEMORY_RULES,
+	    (unsigned long)geteuid(), boot != NULL ? boot : "",
+	    engine_memory_hybrid());
 	free(boot);
 	used = count > 0 ? (size_t)count : 0;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
