@@ -8,7 +8,6 @@ or at the next start when the monitor died too."""
 import os
 import random
 import re
-import signal
 import threading
 import time
 
@@ -99,8 +98,7 @@ def one(home, number, victims):
     init = engine_case.Init(monitor)
     time.sleep(random.uniform(0, 0.3))
     begin = time.monotonic()
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    engine_case.kill(pids)
     dead = init.is_dead(10)
     took = time.monotonic() - begin
     slowest = max(slowest, took)

@@ -6,7 +6,6 @@ dead within one second, and the engine's record is gone within five seconds,
 or at the next start when the engine's monitor died too."""
 import os
 import random
-import signal
 import time
 
 import engine_case
@@ -48,8 +47,7 @@ def one(number, victims):
     init = engine_case.Init(monitor)
     time.sleep(random.uniform(0, 0.2))
     start = time.monotonic()
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    engine_case.kill(pids)
     dead = init.is_dead(10)
     took = time.monotonic() - start
     slowest = max(slowest, took)

@@ -53,9 +53,8 @@ for index in range(ROUNDS):
     monitor, container = engine_case.monitor(name)
     pids = {"supervisor": case.pid, "monitor": monitor,
             "client": engine_case.children(case.pid).get("podman")}
-    for victim in victims:
-        if pids[victim] is not None:
-            os.kill(pids[victim], signal.SIGKILL)
+    engine_case.kill([pids[victim] for victim in victims
+                      if pids[victim] is not None])
     if "supervisor" in victims:
         case.process.wait()
     elif any(pids[victim] for victim in victims):

@@ -6,6 +6,7 @@ import os
 import pwd
 import re
 import select
+import signal
 import subprocess
 import tempfile
 import time
@@ -76,6 +77,15 @@ def inside(container):
         if "/libpod-" + container in groups:
             found.append(int(path.split("/")[2]))
     return found
+
+
+def kill(pids):
+    """SIGKILL for each; one that the death of another took is fine."""
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
 
 
 def monitor(name):
