@@ -113,9 +113,9 @@ with open(tree_in, "wb") as file:
     file.write(record(1, b"d", mode=0o755) + record(2, b"d/a", b"content")
                + record(4))
 out, outcome = shell(
-    "cat /work/d/a; echo more > /work/b; touch /work/d/a && echo writable",
-    "--tmpfs", "/work:1048576", "--import", f"/work:{tree_in}",
-    "--export", f"/work:{tree_out}")
+    "cat /scratch/d/a; echo more > /scratch/b; touch /scratch/d/a && echo writable",
+    "--tmpfs", "/scratch:1048576", "--import", f"/scratch:{tree_in}",
+    "--export", f"/scratch:{tree_out}")
 check("files come in", out.startswith("content"), (out, outcome))
 with open(tree_out, "rb") as file:
     data = file.read()
@@ -123,8 +123,8 @@ check("files come out", b"more\n" in data and b"d/a" in data
       and data.endswith(record(4)) or data[-24:-16] == record(4)[:8], data)
 with open(tree_in, "wb") as file:
     file.write(record(2, b"../escape", b"x") + record(4))
-_, outcome = shell("true", "--tmpfs", "/work:1048576", "--import",
-                   f"/work:{tree_in}")
+_, outcome = shell("true", "--tmpfs", "/scratch:1048576", "--import",
+                   f"/scratch:{tree_in}")
 ended("a path that leaves is refused", outcome, started=False,
       code="import_failed")
 
