@@ -7,6 +7,7 @@
 #include "common/log.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -457,6 +458,15 @@ log_replace_fd(int fd)
 		(void)close(log_state.fd);
 	log_state.fd = fd;
 	log_state.is_terminal = log_state.is_torn = false;
+}
+
+/* A confined process may not dup2; the lowest free number from 2 on is 2. */
+void
+log_replace_all(int fd)
+{
+	log_replace_fd(fd);
+	(void)close(STDERR_FILENO);
+	(void)fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO);
 }
 
 void

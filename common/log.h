@@ -71,6 +71,8 @@ void log_open(int fd, const char *process, enum log_level lowest);
 void log_set_sandbox(const char *id); /* copied, at most 63 bytes */
 /* After rotation: takes fd, closes the old one; fd is a file. */
 void log_replace_fd(int fd);
+/* The same for a process whose standard error is its log (child.h). */
+void log_replace_all(int fd);
 
 /* Write one line: log_event(LOG_INFO_LEVEL, "egress_decision",
  *   LOG_TEXT("host", h), LOG_INT("port", p)). Keeps errno. */

@@ -226,7 +226,7 @@ proxy_control_on_message(struct ipc_message *message, void *context)
 		proxy_control_resolver(control, message);
 		return;
 	case IPC_LOG_REPLACE:
-		log_replace_fd(ipc_message_take_fd(message, 0));
+		log_replace_all(ipc_message_take_fd(message, 0));
 		return;
 	case IPC_STATS:
 		proxy_control_stats(control, message);

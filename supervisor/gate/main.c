@@ -143,7 +143,7 @@ main_message(struct ipc_message *message, void *context)
 		main_work(process, message);
 		break;
 	case IPC_LOG_REPLACE:
-		log_replace_fd(ipc_message_take_fd(message, 0));
+		log_replace_all(ipc_message_take_fd(message, 0));
 		break;
 	default:
 		main_stop(process, IPC_EXIT_PROTOCOL, "unexpected message");

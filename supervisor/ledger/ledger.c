@@ -225,7 +225,7 @@ ledger_on_message(struct ipc_message *message, void *context)
 	if (message->type == IPC_AUDIT)
 		ledger_on_audit(ledger, message);
 	else if (message->type == IPC_LOG_REPLACE)
-		log_replace_fd(ipc_message_take_fd(message, 0));
+		log_replace_all(ipc_message_take_fd(message, 0));
 	else {
 		ledger->exit_code = IPC_EXIT_PROTOCOL;
 		event_loop_stop(ledger->base);

@@ -168,7 +168,7 @@ main(void)
 		if (message.type == IPC_WORK)
 			main_work(&config, &message);
 		else if (message.type == IPC_LOG_REPLACE)
-			log_replace_fd(ipc_message_take_fd(&message, 0));
+			log_replace_all(ipc_message_take_fd(&message, 0));
 		ipc_message_clear(&message);
 	}
 }

@@ -64,14 +64,25 @@ def process_of(client, name):
                  if comm == name[:15]), None)
 
 
-def has_open(pid, path):
+def opened(pid):
+    """Number -> path of what a process has open."""
+    found = {}
     for fd in os.listdir(f"/proc/{pid}/fd"):
         try:
-            if os.readlink(f"/proc/{pid}/fd/{fd}") == path:
-                return True
+            found[int(fd)] = os.readlink(f"/proc/{pid}/fd/{fd}")
         except OSError:
             pass
-    return False
+    return found
+
+
+def has_open(pid, path):
+    return path in opened(pid).values()
+
+
+def has_let_go(pid, path):
+    """Standard error too is on the new file."""
+    found = opened(pid)
+    return path + ".1" not in found.values() and found.get(2) == path
 
 
 def main():
@@ -103,6 +114,11 @@ def main():
         check(f"{name}: the process has the new one",
               pid and engine_case.wait(5, lambda p=path, i=pid: has_open(
                   i, p)), pid)
+        if name != "agentnode":  # its standard error is the user's
+            check(f"{name}: nothing stays on the old one",
+                  pid and engine_case.wait(5, lambda p=path, i=pid:
+                                           has_let_go(i, p)),
+                  pid and opened(pid))
     check("the work goes on", client.wait(work, 60) is not None)
     client.process.stdin.close()
     check("the run ends in order", client.process.wait(30) == 0,

@@ -14,6 +14,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -433,6 +434,31 @@ test_log_replace(void **state)
 	assert_int_equal(test_log_count("in_new_file"), 1);
 }
 
+/* Standard error too, without dup2. */
+static void
+test_log_replace_all(void **state)
+{
+	int next = memfd_create("next", MFD_CLOEXEC), status;
+	pid_t pid = fork();
+
+	(void)state;
+	if (pid == 0) {
+		struct stat wanted, got;
+
+		log_replace_all(next);
+		_exit(fstat(next, &wanted) == 0 &&
+			      fstat(STDERR_FILENO, &got) == 0 &&
+			      wanted.st_ino == got.st_ino &&
+			      wanted.st_dev == got.st_dev &&
+			      fcntl(test_log_fd, F_GETFD) == -1
+			  ? 0
+			  : 1);
+	}
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_int_equal(status, 0);
+	fd_close(&next);
+}
+
 static void
 test_log_fatal(void **state)
 {
@@ -464,7 +490,7 @@ main(void)
 	    TEST_LOG(test_log_rate_next_second), TEST_LOG(test_log_rate_names),
 	    TEST_LOG(test_log_lost), TEST_LOG(test_log_torn),
 	    TEST_LOG(test_log_terminal), TEST_LOG(test_log_replace),
-	    TEST_LOG(test_log_fatal)};
+	    TEST_LOG(test_log_replace_all), TEST_LOG(test_log_fatal)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
