@@ -164,9 +164,9 @@ ipc_check_row(const struct ipc_row *row, enum ipc_role sender,
 	if ((row->senders & 1U << sender) == 0)
 		json_field_fault(fault, "%s is not %s's to send", row->name,
 		    ipc_role_names[sender]);
-	/* Children talk to the supervisor only, whatever the row says. */
+	/* A row alone does not make two children talk. */
 	if ((row->receivers & 1U << receiver) == 0 ||
-	    (sender == IPC_SUPERVISOR) == (receiver == IPC_SUPERVISOR))
+	    !ipc_catalogue_may_talk(row, sender, receiver))
 		json_field_fault(fault, "%s is not for %s", row->name,
 		    ipc_role_names[receiver]);
 	if (id < row->id_min)

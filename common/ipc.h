@@ -68,6 +68,20 @@ enum ipc_type {
 	IPC_RESOLVER_REPLACE, /* supervisor -> proxy: new resolver list */
 	IPC_WORK,             /* supervisor -> unpack, gate: one job */
 	IPC_DONE,             /* unpack: result of a job; gate: an end */
+	IPC_GRANT,            /* supervisor -> broker: effective LLM policy */
+	IPC_KEY_SECRET,       /* keyring -> key: the raw secret follows it */
+	IPC_KEY_CHANGED,   /* supervisor -> key, broker: drop what you have */
+	IPC_KEY_PATTERN,   /* key -> broker: what to redact, hashed */
+	IPC_UPSTREAM_OPEN, /* broker -> key: one end of a lane (lane.h) */
+	IPC_BUDGET_OPEN,   /* supervisor -> ledger: limits of one run */
+	IPC_BUDGET_CLOSE,  /* supervisor -> ledger: the run is over */
+	IPC_RESERVE,       /* broker -> ledger: before a call */
+	IPC_RESERVED,      /* ledger -> broker: it fits and is noted */
+	IPC_REFUSED,       /* ledger -> broker: it does not fit */
+	IPC_SETTLE,        /* broker -> ledger: what the call used */
+	IPC_USAGE,         /* broker -> supervisor: counts, no content */
+	IPC_TOOL_CALL,     /* gate -> supervisor: run this tool */
+	IPC_TOOL_RESULT,   /* supervisor -> gate: its bounded result */
 	IPC_TYPE_COUNT
 };
 

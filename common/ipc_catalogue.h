@@ -7,6 +7,7 @@
 #ifndef COMMON_IPC_CATALOGUE_H
 #define COMMON_IPC_CATALOGUE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "common/ipc.h"
@@ -30,7 +31,9 @@ struct ipc_field {
 struct ipc_row {
 	const char *name;
 	enum ipc_type type;
-	unsigned senders, receivers; /* bits (1U << role) */
+	unsigned senders, receivers; /* bits (1U << role); one end is the
+				      * supervisor, or the two are one of the
+				      * pairs of children that may talk */
 	unsigned states;             /* enum ipc_state bits */
 	unsigned id_min;             /* 1: an id is needed, for the answer */
 	unsigned fds_min, fds_max;
@@ -39,5 +42,10 @@ struct ipc_row {
 
 /* The row of a type; NULL for a number that is no type. */
 const struct ipc_row *ipc_catalogue_row(enum ipc_type type);
+
+/* Do these two have a conversation in which this row may stand? Being in a
+ * row's sets alone does not make two children talk. */
+bool ipc_catalogue_may_talk(
+    const struct ipc_row *row, enum ipc_role sender, enum ipc_role receiver);
 
 #endif

@@ -240,6 +240,20 @@ proxy_control_on_message(struct ipc_message *message, void *context)
 	case IPC_DECISION:
 	case IPC_WORK:
 	case IPC_DONE:
+	case IPC_GRANT:
+	case IPC_KEY_SECRET:
+	case IPC_KEY_CHANGED:
+	case IPC_KEY_PATTERN:
+	case IPC_UPSTREAM_OPEN:
+	case IPC_BUDGET_OPEN:
+	case IPC_BUDGET_CLOSE:
+	case IPC_RESERVE:
+	case IPC_RESERVED:
+	case IPC_REFUSED:
+	case IPC_SETTLE:
+	case IPC_USAGE:
+	case IPC_TOOL_CALL:
+	case IPC_TOOL_RESULT:
 	case IPC_TYPE_COUNT:
 		break;
 	}
