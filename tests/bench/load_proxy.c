@@ -238,12 +238,23 @@ load_proxy_write(struct load_proxy_slot *slot)
 	}
 }
 
+/* Ask for the edge again: there may be more. Only for what is wanted: a
+ * reader that is told of room to write never sleeps, and would take the
+ * core that it shares with the upstream. */
+static void
+load_proxy_rearm(struct load_proxy_slot *slot)
+{
+	uint32_t wanted = load_proxy_is("up") ? EPOLLOUT : EPOLLIN;
+	struct epoll_event event = {
+	    .events = wanted | EPOLLET, .data.ptr = slot};
+
+	(void)epoll_ctl(load_proxy_epoll, EPOLL_CTL_MOD, slot->fd, &event);
+}
+
 static void
 load_proxy_event(const struct epoll_event *event)
 {
 	struct load_proxy_slot *slot = event->data.ptr;
-	struct epoll_event rearm = {
-	    .events = EPOLLIN | EPOLLOUT | EPOLLET, .data.ptr = slot};
 
 	if (slot->state == LOAD_PROXY_IDLE && event->events & EPOLLOUT)
 		load_proxy_connected(slot);
@@ -254,8 +265,7 @@ load_proxy_event(const struct epoll_event *event)
 	if (load_proxy_is("up"))
 		load_proxy_write(slot);
 	if (!load_proxy_is("hold"))
-		(void)epoll_ctl(
-		    load_proxy_epoll, EPOLL_CTL_MOD, slot->fd, &rearm);
+		load_proxy_rearm(slot);
 }
 
 /* Bytes of all slots, the least and the most of one. */
