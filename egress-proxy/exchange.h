@@ -13,7 +13,7 @@
 #include "common/result.h"
 #include "egress-proxy/connect_request.h"
 #include "egress-proxy/egress_quota.h"
-#include "egress-proxy/http_body.h"
+#include "common/http_body.h"
 
 #define EXCHANGE_BUFFER 65536U
 

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress-proxy/http_body.h"
+#include "common/http_body.h"
 
 #define FUZZ_HTTP_BODY_OUT (1U << 16)
 

@@ -12,7 +12,7 @@
 
 #include <cmocka.h>
 
-#include "egress-proxy/http_body.h"
+#include "common/http_body.h"
 
 static struct http_head
 test_http_body_head(bool chunked, uint64_t length)

@@ -3,10 +3,10 @@
  * The body of one plain HTTP request on its way upstream. What goes out is
  * written by us: exactly Content-Length bytes, or chunks framed anew, with
  * extensions and trailers dropped (RFC 9112 sections 6 and 7). Pure: bytes
- * in, bytes out; used by exchange.c.
+ * in, bytes out; used by egress-proxy's plain exchanges and llm-broker.
  */
-#ifndef EGRESS_PROXY_HTTP_BODY_H
-#define EGRESS_PROXY_HTTP_BODY_H
+#ifndef COMMON_HTTP_BODY_H
+#define COMMON_HTTP_BODY_H
 
 #include <stddef.h>
 #include <stdint.h>

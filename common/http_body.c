@@ -4,7 +4,7 @@
  * Called by exchange.c with what a client sent. Must never pass on a byte
  * of framing that the client wrote, nor a byte behind the body's end.
  */
-#include "egress-proxy/http_body.h"
+#include "common/http_body.h"
 
 #include <string.h>
 
