@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Body framing of plain HTTP requests, one state per place in the grammar.
- * Called by exchange.c with what a client sent. Must never pass on a byte
- * of framing that the client wrote, nor a byte behind the body's end.
+ * Body framing of plain HTTP, one state per place in the grammar. Called
+ * by exchange.c with what a client sent, or an upstream for a client of
+ * HTTP/1.0. Must never pass on a byte of framing that somebody else wrote,
+ * nor a byte behind the body's end.
  */
 #include "common/http_body.h"
 
@@ -23,16 +24,24 @@ http_body_init(struct http_body *body, const struct http_head *head)
 	    body->left > 0 ? HTTP_BODY_STATE_LENGTH : HTTP_BODY_STATE_DONE;
 }
 
+void
+http_body_init_unwrap(struct http_body *body)
+{
+	memset(body, 0, sizeof(*body));
+	body->state = HTTP_BODY_STATE_SIZE;
+	body->unwrap = true;
+}
+
 static size_t
 http_body_least(uint64_t a, size_t b)
 {
 	return a < b ? (size_t)a : b;
 }
 
-/* Content of a known length: pass it as it is. */
+/* Content as it is; next is the state behind it. */
 static enum http_body_status
-http_body_length(struct http_body *body, const char *bytes, size_t len,
-    size_t *used, struct buffer *out)
+http_body_pass(struct http_body *body, const char *bytes, size_t len,
+    size_t *used, struct buffer *out, enum http_body_state next)
 {
 	size_t count = http_body_least(body->left, len - *used);
 
@@ -44,11 +53,11 @@ http_body_length(struct http_body *body, const char *bytes, size_t len,
 	*used += count;
 	body->left -= count;
 	if (body->left == 0)
-		body->state = HTTP_BODY_STATE_DONE;
+		body->state = next;
 	return HTTP_BODY_MORE;
 }
 
-/* Content of a chunk: as a chunk of ours. */
+/* Content of a chunk: as a chunk of ours, or bare. */
 static enum http_body_status
 http_body_data(struct http_body *body, const char *bytes, size_t len,
     size_t *used, struct buffer *out)
@@ -56,6 +65,9 @@ http_body_data(struct http_body *body, const char *bytes, size_t len,
 	size_t count = http_body_least(body->left, len - *used);
 	size_t room = out->max - out->len;
 
+	if (body->unwrap)
+		return http_body_pass(
+		    body, bytes, len, used, out, HTTP_BODY_STATE_DATA_CR);
 	if (room <= HTTP_BODY_FRAME)
 		return HTTP_BODY_FULL;
 	count = http_body_least(count, room - HTTP_BODY_FRAME);
@@ -128,7 +140,8 @@ http_body_size_end(struct http_body *body, struct buffer *out)
 	if (body->left > 0) {
 		body->state = HTTP_BODY_STATE_DATA;
 	} else {
-		if (buffer_append_text(out, "0\r\n\r\n") != RESULT_OK)
+		if (!body->unwrap &&
+		    buffer_append_text(out, "0\r\n\r\n") != RESULT_OK)
 			return HTTP_BODY_FULL;
 		body->state = HTTP_BODY_STATE_TRAILER;
 	}
@@ -211,7 +224,8 @@ http_body_feed(struct http_body *body, const char *bytes, size_t len,
 	while (used < len && body->state != HTTP_BODY_STATE_DONE &&
 	       status == HTTP_BODY_MORE) {
 		if (body->state == HTTP_BODY_STATE_LENGTH) {
-			status = http_body_length(body, bytes, len, &used, out);
+			status = http_body_pass(
+			    body, bytes, len, &used, out, HTTP_BODY_STATE_DONE);
 		} else if (body->state == HTTP_BODY_STATE_DATA) {
 			status = http_body_data(body, bytes, len, &used, out);
 		} else {

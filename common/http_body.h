@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The body of one plain HTTP request on its way upstream. What goes out is
- * written by us: exactly Content-Length bytes, or chunks framed anew, with
- * extensions and trailers dropped (RFC 9112 sections 6 and 7). Pure: bytes
- * in, bytes out; used by egress-proxy's plain exchanges and llm-broker.
+ * The body of one plain HTTP message. What goes out is written by us:
+ * exactly Content-Length bytes, or chunks framed anew, or the content of
+ * chunks alone, with extensions and trailers dropped (RFC 9112 sections 6
+ * and 7). Pure: bytes in, bytes out; used by egress-proxy's plain exchanges and
+ * llm-broker.
  */
 #ifndef COMMON_HTTP_BODY_H
 #define COMMON_HTTP_BODY_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -41,6 +43,7 @@ enum http_body_state {
 
 struct http_body {
 	enum http_body_state state;
+	bool unwrap;           /* chunks lose their framing */
 	uint64_t left;         /* of Content-Length or of this chunk */
 	size_t line, trailers; /* bytes so far, against the bounds */
 	size_t digits;         /* of the chunk size */
@@ -48,6 +51,10 @@ struct http_body {
 
 /* From a checked request head; no body at all is DONE at once. */
 void http_body_init(struct http_body *body, const struct http_head *head);
+
+/* A chunked body whose receiver does not know chunks (HTTP/1.0): only the
+ * content comes out. DONE is the one sign that all of it was there. */
+void http_body_init_unwrap(struct http_body *body);
 
 /* Read from bytes, append to out; *used_r gets how much was taken. */
 enum http_body_status http_body_feed(struct http_body *body, const char *bytes,

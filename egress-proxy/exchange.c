@@ -27,12 +27,16 @@ struct exchange_end {
 struct exchange {
 	struct exchange_end client, upstream;
 	struct http_body body;
-	bool body_done;     /* all of the request was taken */
-	bool head_done;     /* the final response head was passed on */
-	struct buffer in;   /* client's bytes before the body parser */
-	struct buffer up;   /* for the upstream */
-	struct buffer head; /* the response head being collected */
-	struct buffer down; /* for the client */
+	struct http_body answer; /* the response's, when it is unwrapped */
+	bool body_done;          /* all of the request was taken */
+	bool head_done;          /* the final response head was passed on */
+	bool old_client;         /* HTTP/1.0: knows no chunks and no 100 */
+	bool bare;               /* HEAD: the response has no body */
+	bool unwrap;             /* answer is in use */
+	struct buffer in;        /* client's bytes before the body parser */
+	struct buffer up;        /* for the upstream */
+	struct buffer head;      /* the response head; then chunks to unwrap */
+	struct buffer down;      /* for the client */
 };
 
 enum result
@@ -52,12 +56,15 @@ exchange_new(int client_fd, int upstream_fd,
 	buffer_init(&exchange->up, EXCHANGE_BUFFER);
 	buffer_init(&exchange->head, HTTP_HEAD_BYTES_MAX + 1);
 	buffer_init(&exchange->down, EXCHANGE_BUFFER);
+	exchange->old_client = request->head.minor_version == 0;
+	exchange->bare = http_head_text_is(request->head.method, "HEAD");
 	http_body_init(&exchange->body, &request->head);
 	exchange->body_done = exchange->body.state == HTTP_BODY_STATE_DONE;
 	result = connect_request_rewrite(request, &exchange->up);
 	if (result == RESULT_OK && !exchange->body_done)
 		result = buffer_append(&exchange->in, rest, rest_len);
-	if (result == RESULT_OK && request->head.expect_continue)
+	if (result == RESULT_OK && request->head.expect_continue &&
+	    !exchange->old_client)
 		result = buffer_append_text(
 		    &exchange->down, "HTTP/1.1 100 Continue\r\n\r\n");
 	if (result != RESULT_OK)
@@ -165,6 +172,24 @@ exchange_step_up(struct exchange *exchange, struct egress_quota *quota)
 	return exchange_read(client, &exchange->in, EXCHANGE_IN, quota);
 }
 
+/* A final head: its body goes as it comes, unless the client knows no
+ * chunks. 204 and 304 have none, whatever their head says. */
+static enum exchange_status
+exchange_answer(struct exchange *exchange, const struct http_head *head)
+{
+	bool old = exchange->old_client;
+
+	exchange->head_done = true;
+	exchange->unwrap = old && head->chunked && !exchange->bare &&
+			   head->status != 204 && head->status != 304;
+	if (exchange->unwrap)
+		http_body_init_unwrap(&exchange->answer);
+	if (response_head_rewrite(
+		head, head->chunked && !old, &exchange->down) != RESULT_OK)
+		return EXCHANGE_BAD_RESPONSE;
+	return EXCHANGE_AGAIN;
+}
+
 /* The response head: interim responses are dropped (a 100 was answered
  * here), 101 would be another protocol and was not asked for. */
 static enum exchange_status
@@ -181,11 +206,9 @@ exchange_head(struct exchange *exchange)
 					      : EXCHANGE_WAIT;
 	if (status != HTTP_HEAD_OK || head.status == 101)
 		return EXCHANGE_BAD_RESPONSE;
-	if (head.status >= 200) {
-		exchange->head_done = true;
-		if (response_head_rewrite(&head, &exchange->down) != RESULT_OK)
-			return EXCHANGE_BAD_RESPONSE;
-	}
+	if (head.status >= 200 &&
+	    exchange_answer(exchange, &head) != EXCHANGE_AGAIN)
+		return EXCHANGE_BAD_RESPONSE;
 	buffer_consume(bytes, head.head_len);
 	return EXCHANGE_AGAIN;
 }
@@ -207,6 +230,33 @@ exchange_step_head(struct exchange *exchange, struct egress_quota *quota)
 	    HTTP_HEAD_BYTES_MAX - exchange->head.len, quota);
 }
 
+/* Chunks for a client that knows none. One that breaks off must not look
+ * like a whole answer: the client is reset. */
+static enum exchange_status
+exchange_step_unwrap(struct exchange *exchange, struct egress_quota *quota)
+{
+	struct exchange_end *upstream = &exchange->upstream;
+	struct buffer *chunks = &exchange->head;
+	size_t used;
+
+	if (exchange->answer.state == HTTP_BODY_STATE_DONE)
+		return EXCHANGE_DONE;
+	if (chunks->len == 0) {
+		if (upstream->eof)
+			return EXCHANGE_BROKEN;
+		if (!upstream->readable)
+			return EXCHANGE_WAIT;
+		return exchange_read(
+		    upstream, chunks, HTTP_HEAD_BYTES_MAX, quota);
+	}
+	if (http_body_feed(&exchange->answer,
+		(const char *)buffer_bytes_borrow(chunks), chunks->len, &used,
+		&exchange->down) == HTTP_BODY_BAD)
+		return EXCHANGE_BROKEN;
+	buffer_consume(chunks, used);
+	return EXCHANGE_AGAIN;
+}
+
 /* One step of the response. */
 static enum exchange_status
 exchange_step_down(struct exchange *exchange, struct egress_quota *quota)
@@ -218,6 +268,8 @@ exchange_step_down(struct exchange *exchange, struct egress_quota *quota)
 		return exchange_write(&exchange->client, &exchange->down);
 	if (!exchange->head_done)
 		return exchange_step_head(exchange, quota);
+	if (exchange->unwrap)
+		return exchange_step_unwrap(exchange, quota);
 	if (rest->len > 0) {
 		if (buffer_append(&exchange->down, buffer_bytes_borrow(rest),
 			rest->len) != RESULT_OK)

@@ -61,7 +61,8 @@ response_head_field(const struct http_field *field, struct buffer *out)
 }
 
 enum result
-response_head_rewrite(const struct http_head *head, struct buffer *out)
+response_head_rewrite(
+    const struct http_head *head, bool chunked, struct buffer *out)
 {
 	enum result result;
 
@@ -69,8 +70,7 @@ response_head_rewrite(const struct http_head *head, struct buffer *out)
 	for (size_t i = 0; i < head->field_count && result == RESULT_OK; i++)
 		if (!response_head_is_hop(head, &head->fields[i]))
 			result = response_head_field(&head->fields[i], out);
-	/* The body is passed as it comes, so its coding is stated. */
-	if (result == RESULT_OK && head->chunked)
+	if (result == RESULT_OK && chunked)
 		result =
 		    buffer_append_text(out, "Transfer-Encoding: chunked\r\n");
 	if (result != RESULT_OK)

@@ -11,9 +11,10 @@
 #include "common/http_head.h"
 #include "common/result.h"
 
-/* A final response; interim ones (1xx) are dropped by the caller.
- * RESULT_TOO_LONG when out cannot hold it. */
+/* A final response; interim ones (1xx) are dropped by the caller. chunked:
+ * the body goes out in chunks, which is stated; otherwise its length or the
+ * end of the connection ends it. RESULT_TOO_LONG when out cannot hold it. */
 enum result response_head_rewrite(
-    const struct http_head *head, struct buffer *out);
+    const struct http_head *head, bool chunked, struct buffer *out);
 
 #endif

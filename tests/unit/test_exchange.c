@@ -36,10 +36,15 @@ test_exchange_open(struct test_exchange *test, const char *request)
 {
 	struct connect_request parsed;
 	size_t len = strlen(request);
+	int on = 1;
 
 	memset(test, 0, sizeof(*test));
 	tcp_pair_make(test->client);
 	tcp_pair_make(test->upstream);
+	/* Small pieces arrive when they are sent. */
+	assert_int_equal(setsockopt(test->upstream[1], IPPROTO_TCP, TCP_NODELAY,
+			     &on, sizeof(on)),
+	    0);
 	egress_quota_init(&test->quota, 0, 0, 0);
 	assert_int_equal(
 	    connect_request_parse(request, len, &parsed), CONNECT_REQUEST_OK);
@@ -263,6 +268,156 @@ test_exchange_early_answer(void **state)
 	test_exchange_close(&test);
 }
 
+/* HTTP/1.0 knows no chunks (RFC 9112 section 7.1): such a client gets what
+ * is in them, ended by the end of the connection. */
+static const char test_exchange_old_get[] =
+    "GET http://plain.example.test/ HTTP/1.0\r\n"
+    "Host: plain.example.test\r\n\r\n";
+static const char test_exchange_chunks[] =
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nX-Ok: 3\r\n\r\n"
+    "4;x=y\r\nWiki\r\n6\r\npedia!\r\n0\r\nT: u\r\n\r\n";
+
+static void
+test_exchange_old_client(void **state)
+{
+	struct test_exchange test;
+	const char *got, *end;
+
+	(void)state;
+	test_exchange_open(&test, test_exchange_old_get);
+	/* Byte by byte, and the upstream stays open behind the last chunk. */
+	for (size_t i = 0; i < sizeof(test_exchange_chunks) - 2; i++) {
+		assert_int_equal(
+		    send(test.upstream[1], test_exchange_chunks + i, 1, 0), 1);
+		assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
+	}
+	test_exchange_send(test.upstream[1], "\nbehind");
+	assert_int_equal(test_exchange_settle(&test), EXCHANGE_DONE);
+	got = test_exchange_got(&test, test.client[1]);
+	assert_non_null(strstr(got, "\r\nX-Ok: 3\r\n"));
+	assert_non_null(strstr(got, "\r\nConnection: close\r\n"));
+	assert_null(strcasestr(got, "Transfer-Encoding"));
+	end = strstr(got, "\r\n\r\n");
+	assert_non_null(end);
+	assert_string_equal(end, "\r\n\r\nWikipedia!");
+	test_exchange_close(&test);
+}
+
+/* A client of HTTP/1.1 gets the chunks. */
+static void
+test_exchange_new_client(void **state)
+{
+	struct test_exchange test;
+	const char *got;
+
+	(void)state;
+	test_exchange_open(&test, test_exchange_get);
+	test_exchange_send(test.upstream[1], test_exchange_chunks);
+	assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
+	got = test_exchange_got(&test, test.client[1]);
+	assert_non_null(strstr(got, "\r\nTransfer-Encoding: chunked\r\n"));
+	assert_non_null(strstr(got, "\r\n\r\n4;x=y\r\nWiki\r\n6\r\n"));
+	test_exchange_close(&test);
+}
+
+/* Content larger than every buffer, in chunks of all sizes. */
+static void
+test_exchange_old_large(void **state)
+{
+	struct test_exchange test;
+	size_t sent = 0, got = 0;
+	char chunk[70000];
+
+	(void)state;
+	test_exchange_open(&test, test_exchange_old_get);
+	test_exchange_send(test.upstream[1],
+	    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+	assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
+	(void)test_exchange_got(&test, test.client[1]);
+	for (int size = 1; size < 60000; size = size * 3 + 1) {
+		(void)snprintf(chunk, sizeof(chunk), "%x\r\n%0*d\r\n",
+		    (unsigned)size, size, 0);
+		test_exchange_send(test.upstream[1], chunk);
+		sent += (size_t)size;
+		assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
+		got += strspn(test_exchange_got(&test, test.client[1]), "0");
+	}
+	assert_int_equal(got, sent);
+	test_exchange_send(test.upstream[1], "0\r\n\r\n");
+	assert_int_equal(test_exchange_settle(&test), EXCHANGE_DONE);
+	assert_string_equal(test_exchange_got(&test, test.client[1]), "");
+	test_exchange_close(&test);
+}
+
+/* An answer that breaks off, or whose chunks are malformed, must not end in
+ * order: nothing else tells this client that something is missing. */
+static void
+test_exchange_old_broken(void **state)
+{
+	static const char *const rows[] = {"4\r\nWi", "4\r\nWiki\r\n",
+	    "4\r\nWiki\r\n0\r\n", "4\r\nWikiX", "zz\r\n", ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct test_exchange test;
+
+		test_exchange_open(&test, test_exchange_old_get);
+		test_exchange_send(test.upstream[1],
+		    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n");
+		test_exchange_send(test.upstream[1], rows[i]);
+		assert_int_equal(shutdown(test.upstream[1], SHUT_WR), 0);
+		if (test_exchange_settle(&test) != EXCHANGE_BROKEN)
+			fail_msg("ended in order: %s", rows[i]);
+		test_exchange_close(&test);
+	}
+}
+
+/* What has no body is not waited for, whatever its head says. */
+static void
+test_exchange_old_bodiless(void **state)
+{
+	static const char *const rows[][2] = {
+	    {"HEAD", "200"}, {"GET", "204"}, {"GET", "304"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct test_exchange test;
+		char text[256];
+
+		(void)snprintf(text, sizeof(text), "%s%s", rows[i][0],
+		    test_exchange_old_get + 3);
+		test_exchange_open(&test, text);
+		(void)snprintf(text, sizeof(text),
+		    "HTTP/1.1 %s X\r\nTransfer-Encoding: chunked\r\n\r\n",
+		    rows[i][1]);
+		test_exchange_send(test.upstream[1], text);
+		assert_int_equal(shutdown(test.upstream[1], SHUT_WR), 0);
+		if (test_exchange_settle(&test) != EXCHANGE_DONE)
+			fail_msg("%s %s", rows[i][0], rows[i][1]);
+		assert_null(strcasestr(
+		    test_exchange_got(&test, test.client[1]), "chunked"));
+		test_exchange_close(&test);
+	}
+}
+
+/* RFC 9110 section 10.1.1: no 100 for HTTP/1.0. */
+static void
+test_exchange_old_expect(void **state)
+{
+	struct test_exchange test;
+
+	(void)state;
+	test_exchange_open(&test,
+	    "POST http://plain.example.test/ HTTP/1.0\r\n"
+	    "Host: plain.example.test\r\nContent-Length: 2\r\n"
+	    "Expect: 100-continue\r\n\r\nhi");
+	assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
+	assert_string_equal(test_exchange_got(&test, test.client[1]), "");
+	assert_non_null(
+	    strstr(test_exchange_got(&test, test.upstream[1]), "\r\n\r\nhi"));
+	test_exchange_close(&test);
+}
+
 int
 main(void)
 {
@@ -275,6 +430,12 @@ main(void)
 	    cmocka_unit_test(test_exchange_bad_responses),
 	    cmocka_unit_test(test_exchange_long_head),
 	    cmocka_unit_test(test_exchange_early_answer),
+	    cmocka_unit_test(test_exchange_old_client),
+	    cmocka_unit_test(test_exchange_new_client),
+	    cmocka_unit_test(test_exchange_old_large),
+	    cmocka_unit_test(test_exchange_old_broken),
+	    cmocka_unit_test(test_exchange_old_bodiless),
+	    cmocka_unit_test(test_exchange_old_expect),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

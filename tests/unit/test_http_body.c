@@ -159,6 +159,41 @@ test_http_body_bounds(void **state)
 	free(out);
 }
 
+/* Chunks unwrapped, in pieces and into little room: the content alone. */
+static void
+test_http_body_unwrap(void **state)
+{
+	static const char text[] = "4;n=\"v\"\r\nWiki\r\n00e\r\npedia and "
+				   "more\r\n0\r\nTrailer: gone\r\n\r\nleft";
+
+	(void)state;
+	for (size_t piece = 1; piece < sizeof(text); piece++) {
+		enum http_body_status status = HTTP_BODY_MORE;
+		struct http_body body;
+		struct buffer out;
+		char content[64] = "";
+		size_t at = 0, used;
+
+		http_body_init_unwrap(&body);
+		buffer_init(&out, 3);
+		while (status != HTTP_BODY_DONE) {
+			size_t left = sizeof(text) - 1 - at;
+
+			assert_true(left > 0);
+			status = http_body_feed(&body, text + at,
+			    left < piece ? left : piece, &used, &out);
+			assert_int_not_equal(status, HTTP_BODY_BAD);
+			at += used;
+			strncat(content,
+			    (const char *)buffer_bytes_borrow(&out), out.len);
+			buffer_clear(&out);
+		}
+		assert_string_equal(content, "Wikipedia and more");
+		assert_string_equal(text + at, "left");
+		buffer_free(&out);
+	}
+}
+
 static void
 test_http_body_none(void **state)
 {
@@ -178,6 +213,7 @@ main(void)
 	    cmocka_unit_test(test_http_body_chunked),
 	    cmocka_unit_test(test_http_body_bad),
 	    cmocka_unit_test(test_http_body_bounds),
+	    cmocka_unit_test(test_http_body_unwrap),
 	    cmocka_unit_test(test_http_body_none),
 	};
 
