@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/command.h"
@@ -299,6 +300,7 @@ command_mcp_install_services(struct command_mcp_install *run)
 	install->host = &run->host;
 	install->request = &run->request;
 	install->progress = command_mcp_install_progress;
+	install->watch_fd = STDERR_FILENO;
 	code = command_ledger_open(&run->ledger);
 	install->base = run->ledger.base;
 	install->audit = run->ledger.audit;

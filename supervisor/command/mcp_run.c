@@ -18,11 +18,11 @@
 #include "common/log.h"
 #include "supervisor/child_log.h"
 #include "supervisor/command/command.h"
-#include "supervisor/command/mcp_gate.h"
 #include "supervisor/command/mcp_run_plan.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/mcp_streams.h"
 #include "supervisor/command/mcp_trees.h"
+#include "supervisor/engine/gate_part.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/log_files.h"
 
@@ -43,7 +43,7 @@ struct mcp_run {
 	struct event_base *base;
 	struct audit *audit;
 	struct sandbox *sandbox;
-	struct mcp_gate *gate;
+	struct gate_part *gate;
 	struct mcp_trees *trees;
 	struct child_log *log; /* our own, rotated as those of the others */
 	struct event *signals[MCP_RUN_SIGNALS];
@@ -111,7 +111,7 @@ mcp_run_on_later(evutil_socket_t fd, short what, void *context)
 	/* Its copies of the pipes go with it: the gate sees their end. */
 	sandbox_free(&run->sandbox);
 	if (run->gate != NULL && !run->gate_done && !run->gate_ended) {
-		mcp_gate_workload_ended(run->gate, &run->outcome);
+		gate_part_workload_ended(run->gate, &run->outcome);
 		return;
 	}
 	if (run->trees != NULL && !mcp_trees_is_idle(run->trees))
@@ -138,16 +138,16 @@ mcp_run_on_sandbox_end(struct sandbox *sandbox,
 }
 
 static void
-mcp_run_on_gate_done(const char *reason, const char *detail, void *context)
+mcp_run_on_gate_done(const struct gate_part_said *said, void *context)
 {
 	struct mcp_run *run = context;
 
-	snprintf(run->reason, sizeof(run->reason), "%s", reason);
+	snprintf(run->reason, sizeof(run->reason), "%s", said->reason);
 	run->gate_done = true;
 	run->client_left =
-	    !run->sandbox_ended && strcmp(reason, "client_closed") == 0;
-	if (strcmp(reason, "list_failed") == 0)
-		mcp_run_fault(run, reason, detail);
+	    !run->sandbox_ended && strcmp(said->reason, "client_closed") == 0;
+	if (strcmp(said->reason, "list_failed") == 0)
+		mcp_run_fault(run, said->reason, said->detail);
 	mcp_run_close(run, "", "the conversation ended");
 }
 
@@ -213,8 +213,17 @@ mcp_run_start_sandbox(struct mcp_run *run)
 static enum result
 mcp_run_start_gate(struct mcp_run *run)
 {
-	static const struct mcp_gate_handlers handlers = {
+	static const struct gate_part_handlers handlers = {
 	    mcp_run_on_gate_done, mcp_run_on_gate_end};
+	struct mcp_streams *streams = &run->streams;
+	const struct gate_part_stream rows[] = {
+	    {"client_in", &streams->client_in},
+	    {"client_out", &streams->client_out},
+	    {"client_err", &streams->client_err},
+	    {"work_in", &streams->work_in[1]},
+	    {"work_out", &streams->work_out[0]},
+	    {"work_err", &streams->work_err[0]},
+	};
 	json_t *options = mcp_run_plan_gate(&run->plan, run->options);
 	int log_fd = -1;
 	enum result result;
@@ -227,8 +236,9 @@ mcp_run_start_gate(struct mcp_run *run)
 		json_decref(options);
 		return result;
 	}
-	result = mcp_gate_start(run->base, sandbox_id(run->sandbox), options,
-	    log_fd, &run->streams, &handlers, run, &run->gate);
+	result = gate_part_start(run->base, sandbox_id(run->sandbox), options,
+	    log_fd, rows, sizeof(rows) / sizeof(rows[0]), &handlers, run,
+	    &run->gate);
 	fd_close(&log_fd);
 	return result;
 }
@@ -354,7 +364,7 @@ mcp_run_open_log(struct mcp_run *run)
 static void
 mcp_run_clear(struct mcp_run *run)
 {
-	mcp_gate_free(&run->gate);
+	gate_part_free(&run->gate);
 	sandbox_free(&run->sandbox);
 	mcp_trees_free(&run->trees);
 	audit_free(&run->audit);

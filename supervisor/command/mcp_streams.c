@@ -5,15 +5,11 @@
  */
 #include "supervisor/command/mcp_streams.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <stdio.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
-
-#define MCP_STREAMS_LOWEST 3 /* a copy never takes a standard number */
+#include "supervisor/engine/gate_part.h"
 
 void
 mcp_streams_init(struct mcp_streams *streams)
@@ -22,38 +18,6 @@ mcp_streams_init(struct mcp_streams *streams)
 	for (int i = 0; i < 2; i++)
 		streams->work_in[i] = streams->work_out[i] =
 		    streams->work_err[i] = -1;
-}
-
-/* A description of our own of a pipe or terminal. */
-static int
-mcp_streams_reopen(int fd, int flags)
-{
-	char path[32];
-
-	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
-	return open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
-}
-
-/* Files are always ready; sockets and what cannot be opened again (another
- * user's pipe) are switched to non-blocking where they are. */
-static int
-mcp_streams_share(int fd, int flags)
-{
-	struct stat status;
-	int copy;
-
-	if (fstat(fd, &status) != 0)
-		return -1;
-	if (S_ISFIFO(status.st_mode) || isatty(fd) == 1) {
-		copy = mcp_streams_reopen(fd, flags);
-		if (copy >= 0)
-			return copy;
-	}
-	copy = fcntl(fd, F_DUPFD_CLOEXEC, MCP_STREAMS_LOWEST);
-	if (copy >= 0 && !S_ISREG(status.st_mode) &&
-	    fd_set_nonblocking(copy, true) != RESULT_OK)
-		fd_close(&copy);
-	return copy;
 }
 
 static enum result
@@ -77,12 +41,11 @@ mcp_streams_open(struct mcp_streams *streams, bool with_input, bool verbose)
 		result = mcp_streams_pipe(streams->work_err, 0);
 	if (result != RESULT_OK)
 		return result;
-	streams->client_out = mcp_streams_share(STDOUT_FILENO, O_WRONLY);
+	streams->client_out = gate_part_share(STDOUT_FILENO, O_WRONLY);
 	if (with_input)
-		streams->client_in = mcp_streams_share(STDIN_FILENO, O_RDONLY);
+		streams->client_in = gate_part_share(STDIN_FILENO, O_RDONLY);
 	if (verbose)
-		streams->client_err =
-		    mcp_streams_share(STDERR_FILENO, O_WRONLY);
+		streams->client_err = gate_part_share(STDERR_FILENO, O_WRONLY);
 	if (streams->client_out < 0 || (with_input && streams->client_in < 0) ||
 	    (verbose && streams->client_err < 0))
 		return RESULT_SYSTEM;

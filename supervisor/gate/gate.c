@@ -49,6 +49,14 @@ gate_is_copy(const struct gate *gate)
 	       gate->options.mode == GATE_RAW;
 }
 
+/* Modes in which both sides speak the protocol. */
+static bool
+gate_is_lines(const struct gate *gate)
+{
+	return gate->options.mode == GATE_MCP ||
+	       gate->options.mode == GATE_TOOLS;
+}
+
 static void
 gate_enter(struct gate *gate, enum gate_state state, const char *why)
 {
@@ -91,6 +99,7 @@ gate_init(struct gate *gate, const struct gate_options *options,
 	gate_listing_init(&gate->listing, options->json, &options->policy, key);
 	gate_copy_init(
 	    &gate->copy, options->mode == GATE_RAW, options->output_max);
+	gate_build_init(&gate->build, options->label);
 	gate_stderr_init(&gate->err, false, options->mode == GATE_RAW);
 	return mcp_session_init(
 	    &gate->session, &policy, options->line_max, &options->limits, key);
@@ -105,6 +114,7 @@ gate_free(struct gate *gate)
 	mcp_line_free(&gate->listed);
 	gate_listing_free(&gate->listing);
 	gate_copy_free(&gate->copy);
+	gate_build_free(&gate->build);
 	gate_stderr_free(&gate->err);
 }
 
@@ -125,6 +135,8 @@ gate_bytes(struct gate *gate, const struct gate_event *event)
 
 	if (event->stream == GATE_WORK_ERR)
 		gate_stderr_feed(&gate->err, bytes, event->len);
+	else if (gate->options.mode == GATE_BUILD)
+		gate_build_feed(&gate->build, bytes, event->len, event->now_ms);
 	else if (event->stream == GATE_CLIENT_IN)
 		result = gate_is_copy(gate)
 			     ? gate_copy_client(&gate->copy, bytes, event->len)
@@ -149,12 +161,12 @@ gate_eof(struct gate *gate, const struct gate_event *event)
 	gate->ended[event->stream] = true;
 	if (event->stream == GATE_WORK_ERR)
 		gate_stderr_finish(&gate->err);
-	else if (event->stream == GATE_CLIENT_IN && !gate_is_copy(gate))
+	else if (event->stream == GATE_CLIENT_IN && gate_is_lines(gate))
 		result = mcp_line_finish(&gate->lines[MCP_CLIENT]);
-	else if (event->stream == GATE_WORK_OUT)
-		result = gate_is_copy(gate)
-			     ? gate_copy_finish(&gate->copy)
-			     : mcp_line_finish(&gate->lines[MCP_SERVER]);
+	else if (event->stream == GATE_WORK_OUT && gate_is_copy(gate))
+		result = gate_copy_finish(&gate->copy);
+	else if (event->stream == GATE_WORK_OUT && gate_is_lines(gate))
+		result = mcp_line_finish(&gate->lines[MCP_SERVER]);
 	gate_check(gate, result, event->now_ms);
 }
 
@@ -164,6 +176,9 @@ gate_start(struct gate *gate, const struct gate_event *event)
 	if (gate->state != GATE_WAITING)
 		return;
 	gate->err.copy = gate->present[GATE_CLIENT_ERR];
+	/* What is not there has ended: a build has one stream. */
+	if (gate->options.mode == GATE_BUILD)
+		gate->ended[GATE_WORK_ERR] = true;
 	gate_enter(gate, GATE_RELAYING, "start");
 	if (gate->options.mode != GATE_TOOLS)
 		return;
@@ -282,6 +297,17 @@ gate_relaying_tools(struct gate *gate, uint64_t now_ms)
 	}
 }
 
+/* Its end counts, not that of its output: that may be closed early, or be
+ * held open by what is left of it. */
+static void
+gate_relaying_build(struct gate *gate, uint64_t now_ms)
+{
+	if (!gate->end_known)
+		return;
+	gate_enter(gate, GATE_WORK_GONE, "the build ended");
+	gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
+}
+
 static void
 gate_relaying(struct gate *gate, uint64_t now_ms)
 {
@@ -289,6 +315,8 @@ gate_relaying(struct gate *gate, uint64_t now_ms)
 		gate_relaying_copy(gate, now_ms);
 	} else if (gate->options.mode == GATE_TOOLS) {
 		gate_relaying_tools(gate, now_ms);
+	} else if (gate->options.mode == GATE_BUILD) {
+		gate_relaying_build(gate, now_ms);
 	} else if (gate->ended[GATE_WORK_OUT] || gate->ended[GATE_WORK_IN] ||
 		   gate->end_known) {
 		gate_enter(gate, GATE_WORK_GONE, "the server ended");
@@ -316,8 +344,15 @@ gate_work_gone(struct gate *gate, uint64_t now_ms)
 {
 	bool all_said = gate->ended[GATE_WORK_OUT] && gate->drained[MCP_SERVER];
 
+	if (gate->options.mode == GATE_BUILD)
+		all_said = gate->ended[GATE_WORK_OUT];
 	if (!(all_said && gate->end_known) && !gate_overdue(gate, now_ms))
 		return;
+	if (gate->options.mode == GATE_BUILD) {
+		gate_build_end(&gate->build, gate->failed, now_ms);
+		gate_close(gate, GATE_WORK_ENDED, now_ms);
+		return;
+	}
 	if (!mcp_session_may_take(&gate->session, MCP_SERVER) &&
 	    !gate->ended[GATE_CLIENT_OUT])
 		return; /* the client has not read what came before */
@@ -346,7 +381,7 @@ gate_advance(struct gate *gate, uint64_t now_ms)
 
 	do {
 		before = gate->state;
-		if (!gate_is_copy(gate) && before != GATE_WAITING &&
+		if (gate_is_lines(gate) && before != GATE_WAITING &&
 		    before != GATE_DRAINING && before != GATE_DONE)
 			gate_pump_all(gate, now_ms);
 		gate_discard(gate);
@@ -388,6 +423,7 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		break;
 	case GATE_EVENT_ENDED:
 		gate->end_known = true;
+		gate->failed = event->failed;
 		snprintf(gate->how, sizeof(gate->how), "%s", event->text);
 		break;
 	case GATE_EVENT_ROOM:
@@ -426,6 +462,8 @@ gate_wants(const struct gate *gate, enum gate_stream input)
 		    gate->state != GATE_CLIENT_GONE &&
 		    gate->state != GATE_WORK_GONE)
 			return false;
+		if (gate->options.mode == GATE_BUILD)
+			return true; /* nobody's reader holds it up */
 		return gate_is_copy(gate)
 			   ? gate_copy_may_take_workload(&gate->copy)
 			   : mcp_session_may_take(&gate->session, MCP_SERVER);
@@ -444,7 +482,8 @@ struct buffer *
 gate_output(struct gate *gate, enum gate_stream output)
 {
 	if (output == GATE_CLIENT_ERR)
-		return &gate->err.out;
+		return gate->options.mode == GATE_BUILD ? &gate->build.out
+							: &gate->err.out;
 	if (output == GATE_WORK_IN)
 		return gate_is_copy(gate) ? &gate->copy.to_workload
 					  : &gate->session.out[MCP_SERVER];

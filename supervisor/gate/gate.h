@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "supervisor/gate/gate_build.h"
 #include "supervisor/gate/gate_copy.h"
 #include "supervisor/gate/gate_event.h"
 #include "supervisor/gate/gate_listing.h"
@@ -27,7 +28,8 @@ enum gate_mode {
 	GATE_MCP,
 	GATE_TEXT,
 	GATE_RAW,
-	GATE_TOOLS
+	GATE_TOOLS,
+	GATE_BUILD /* one stream, of a package manager */
 };
 
 enum gate_state {
@@ -58,6 +60,7 @@ struct gate_options {
 	uint64_t grace_ms;        /* after the client's end */
 	uint64_t list_timeout_ms; /* tools mode: for all of it */
 	bool json;                /* tools mode: output form */
+	const char *label;        /* build mode: before each line */
 };
 
 struct gate {
@@ -69,10 +72,12 @@ struct gate {
 	struct mcp_line listed;   /* tools mode: what the client gets */
 	struct gate_listing listing;
 	struct gate_copy copy;
+	struct gate_build build;
 	struct gate_stderr err;
 	bool present[GATE_STREAM_COUNT]; /* given at START */
 	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */
 	bool end_known;                  /* EVENT_ENDED came */
+	bool failed;                     /* it did not exit with 0 */
 	char how[80];                    /* " (exit 3)" */
 	bool drained[2];                 /* no whole line of a side is left */
 	uint64_t deadline_ms;            /* of the state; 0: none */

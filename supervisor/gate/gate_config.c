@@ -13,7 +13,7 @@
 static const char *const gate_config_keys[] = {"mode", "package", "tier",
     "tools", "resources", "prompts", "line_max", "output_max",
     "request_timeout_s", "start_timeout_s", "grace_ms", "list_timeout_s",
-    "json", "uid", "log_level", "no_landlock", NULL};
+    "json", "label", "uid", "log_level", "no_landlock", NULL};
 
 /* A word out of a list, or a fault; the index is what it stands for. */
 static size_t
@@ -112,7 +112,7 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
     struct json_fault *fault)
 {
 	static const char *const modes[] = {
-	    "mcp", "text", "raw", "tools", NULL};
+	    "mcp", "text", "raw", "tools", "build", NULL};
 	static const char *const levels[] = {
 	    "debug", "info", "warn", "error", NULL};
 	struct mcp_policy *policy = &config_r->options.policy;
@@ -127,6 +127,9 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
 	    options, "log_level", "info", levels, fault);
 	json_field_string_opt(
 	    options, GATE_CONFIG_PATH, "package", 64, &policy->package, fault);
+	config_r->options.label = "build";
+	json_field_string_opt(options, GATE_CONFIG_PATH, "label", 32,
+	    &config_r->options.label, fault);
 	policy->community = gate_config_is_community(options, fault);
 	json_field_bool_opt(
 	    options, GATE_CONFIG_PATH, "resources", &policy->resources, fault);

@@ -2,13 +2,13 @@
 /*
  * The gate's config message (from the supervisor): descriptor 0 is the log,
  * options are
- *   mode "mcp" | "text" | "raw" | "tools" · package TEXT (slug) ·
+ *   mode "mcp" | "text" | "raw" | "tools" | "build" · package TEXT (slug) ·
  *   tier TEXT (unverified) · tools [TEXT] (allowlist; absent: all) ·
  *   resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
  *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
  *   start_timeout_s (0: none; for initialize) · grace_ms (2000) ·
- * list_timeout_s (60) · json FLAG (false) · uid (65534) · log_level TEXT (info)
- * · no_landlock FLAG (false)
+ *   list_timeout_s (60) · json FLAG (false) · label TEXT ("build") ·
+ *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H

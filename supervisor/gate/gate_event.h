@@ -6,6 +6,7 @@
 #ifndef SUPERVISOR_GATE_GATE_EVENT_H
 #define SUPERVISOR_GATE_GATE_EVENT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,7 +26,7 @@ enum gate_event_kind {
 	GATE_EVENT_EOF,    /* stream: an input ended */
 	GATE_EVENT_BROKEN, /* stream: nobody reads an output any more */
 	GATE_EVENT_ROOM,   /* an output was written to */
-	GATE_EVENT_ENDED,  /* text: how the workload ended */
+	GATE_EVENT_ENDED,  /* text: how the workload ended; failed */
 	GATE_EVENT_TIME    /* the clock moved on */
 };
 
@@ -35,6 +36,7 @@ struct gate_event {
 	const char *bytes;
 	size_t len;
 	const char *text;
+	bool failed;
 	uint64_t now_ms;
 };
 

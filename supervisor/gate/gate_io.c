@@ -352,6 +352,8 @@ gate_io_is_complete(const struct gate_io *io)
 	bool work = present[GATE_WORK_OUT] && present[GATE_WORK_ERR] &&
 		    present[GATE_WORK_IN] && present[GATE_CLIENT_OUT];
 
+	if (io->gate->options.mode == GATE_BUILD)
+		return present[GATE_WORK_OUT];
 	return work &&
 	       (io->gate->options.mode != GATE_MCP || present[GATE_CLIENT_IN]);
 }
@@ -364,8 +366,14 @@ gate_io_start(struct gate_io *io)
 }
 
 void
-gate_io_ended(struct gate_io *io, const char *how)
+gate_io_ended(struct gate_io *io, const char *how, bool failed)
 {
-	gate_io_step(io, GATE_EVENT_ENDED, GATE_STREAM_COUNT, how, 0);
+	struct gate_event event = {.kind = GATE_EVENT_ENDED,
+	    .stream = GATE_STREAM_COUNT,
+	    .text = how,
+	    .failed = failed,
+	    .now_ms = event_loop_now_ms()};
+
+	gate_step(io->gate, &event);
 	gate_io_update(io);
 }

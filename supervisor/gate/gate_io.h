@@ -28,6 +28,6 @@ enum result gate_io_add(struct gate_io *io, const char *name, int fd);
 bool gate_io_is_complete(const struct gate_io *io);
 /* Begin, and pass on how the workload ended. */
 void gate_io_start(struct gate_io *io);
-void gate_io_ended(struct gate_io *io, const char *how);
+void gate_io_ended(struct gate_io *io, const char *how, bool failed);
 
 #endif

@@ -52,6 +52,10 @@ main_result(const struct gate *gate)
 {
 	const struct mcp_session_counts *counts = &gate->session.counts;
 
+	if (gate->options.mode == GATE_BUILD)
+		return json_pack("{s:s, s:s, s:b}", "reason",
+		    gate_reason_text(gate->reason), "detail",
+		    gate->build.reason, "full", gate->build.full);
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reason",
 	    gate_reason_text(gate->reason), "detail", gate->listing.detail,
 	    "calls", (json_int_t)counts->calls, "denied",
@@ -106,7 +110,8 @@ main_workload_ended(struct main_process *process, const json_t *options)
 		snprintf(how, sizeof(how), " (signal %d)", (int)number);
 	else
 		snprintf(how, sizeof(how), " (exit %d)", (int)exit_code);
-	gate_io_ended(process->io, how);
+	gate_io_ended(
+	    process->io, how, code[0] != '\0' || number != 0 || exit_code != 0);
 }
 
 static void

@@ -56,6 +56,7 @@ struct install {
 	struct engine_host *host;
 	const struct install_request *request;
 	void (*progress)(const char *line); /* printable; may be NULL */
+	int watch_fd; /* the gate writes a build's lines to it; -1: none */
 	struct install_fault fault;
 };
 

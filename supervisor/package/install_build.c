@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Runs a build sandbox; see install_build.h. Two things go on at once: the
- * sandbox, and agentnode-unpack reading what it exports. Must never take a
- * tree of a build that did not end well.
+ * Runs a build sandbox; see install_build.h. Three things go on at once:
+ * the sandbox, agentnode-gate reading what it says, and agentnode-unpack
+ * reading what it exports. Must never take a tree of a build that did not
+ * end well, nor read a byte of either stream.
  */
 #include "supervisor/package/install_build.h"
 
@@ -14,7 +15,7 @@
 
 #include "common/event_loop.h"
 #include "common/fd.h"
-#include "supervisor/package/build_output.h"
+#include "supervisor/package/build_gate.h"
 #include "supervisor/package/install_ca.h"
 #include "supervisor/package/unpack_call.h"
 #include "supervisor/policy/state_dir.h"
@@ -27,11 +28,15 @@ struct install_build {
 	struct install *install;
 	struct sandbox *sandbox;
 	struct unpack_call *unpack;
-	struct build_output *output;
+	struct build_gate *gate;
 	struct install_tree *tree;
-	int ca_fd, tar_fd;                  /* owned */
+	struct event *later; /* what must not be done in a callback */
+	struct sandbox_outcome outcome;
+	int ca_fd, tar_fd; /* owned */
+	int reader_fd;     /* of the output; ours until the gate has it */
 	int stdin_fd, output_fd, export_fd; /* ours until the start */
-	bool sandbox_ended, unpack_ended;
+	bool sandbox_ended, unpack_ended, gate_ended;
+	bool judged; /* sandbox and gate ended, and it is known how */
 };
 
 enum result
@@ -79,11 +84,11 @@ install_build_plan_clear(struct install_build_plan *plan)
 	plan->egress = NULL;
 }
 
-/* Both sides must have ended. */
+/* All of them must have ended. */
 static void
 install_build_settle(struct install_build *build)
 {
-	if (build->sandbox_ended && build->unpack_ended)
+	if (build->judged && build->unpack_ended)
 		event_loop_stop(build->install->base);
 }
 
@@ -113,11 +118,12 @@ install_build_on_unpack(
 
 /* The sentence for a build that did not work. */
 static void
-install_build_fault(
-    struct install_build *build, const struct sandbox_outcome *outcome)
+install_build_fault(struct install_build *build)
 {
+	const struct sandbox_outcome *outcome = &build->outcome;
 	struct install_fault *fault = &build->install->fault;
-	const char *why = build_output_error(build->output);
+	const char *why =
+	    build->gate != NULL ? build_gate_reason(build->gate) : "";
 
 	if (strcmp(outcome->code, "timeout") == 0)
 		(void)install_fault_set(fault, RESULT_TIMEOUT, "build_timeout",
@@ -130,8 +136,7 @@ install_build_fault(
 		(void)install_fault_set(fault, RESULT_REFUSED, "build_memory",
 		    "the build needed more than build.memory: raise it with "
 		    "'agentnode config set build.memory SIZE'");
-	else if (strstr(why, "ENOSPC") != NULL ||
-		 strstr(why, "No space left") != NULL)
+	else if (build->gate != NULL && build_gate_full(build->gate))
 		(void)install_fault_set(fault, RESULT_REFUSED, "build_full",
 		    "the build needed more than build.size: raise it with "
 		    "'agentnode config set build.size SIZE'");
@@ -143,6 +148,54 @@ install_build_fault(
 		    why[0] == '\0' ? "" : ": ", why);
 }
 
+/* The sandbox is gone and the gate has said what there was to say. */
+static void
+install_build_judge(struct install_build *build)
+{
+	const struct sandbox_outcome *outcome = &build->outcome;
+
+	build->judged = true;
+	if (outcome->code[0] != '\0' || outcome->exit_code != 0 ||
+	    outcome->signal != 0)
+		install_build_fault(build);
+	if (build->install->fault.code[0] != '\0') {
+		/* Nothing more comes. */
+		unpack_call_free(&build->unpack);
+		build->unpack_ended = true;
+	}
+	install_build_settle(build);
+}
+
+static void
+install_build_on_gate(const char *fault, void *context)
+{
+	struct install_build *build = context;
+
+	build->gate_ended = true;
+	if (fault != NULL && !build->sandbox_ended)
+		sandbox_stop(build->sandbox, "gate_died", fault);
+	else if (fault != NULL)
+		(void)install_fault_set(&build->install->fault, RESULT_INTERNAL,
+		    "gate_died", "%s", fault);
+	if (build->sandbox_ended)
+		event_active(build->later, EV_TIMEOUT, 0);
+}
+
+/* Its copies of the pipe go with the sandbox: the gate sees the end. */
+static void
+install_build_on_later(evutil_socket_t fd, short what, void *context)
+{
+	struct install_build *build = context;
+
+	(void)fd;
+	(void)what;
+	sandbox_free(&build->sandbox);
+	if (build->gate != NULL && !build->gate_ended)
+		build_gate_workload_ended(build->gate, &build->outcome);
+	else if (!build->judged)
+		install_build_judge(build);
+}
+
 static void
 install_build_on_end(struct sandbox *sandbox,
     const struct sandbox_outcome *outcome, void *context)
@@ -151,15 +204,8 @@ install_build_on_end(struct sandbox *sandbox,
 
 	(void)sandbox;
 	build->sandbox_ended = true;
-	build_output_drain(build->output);
-	if (outcome->code[0] != '\0' || outcome->exit_code != 0 ||
-	    outcome->signal != 0) {
-		install_build_fault(build, outcome);
-		/* Nothing more comes. */
-		unpack_call_free(&build->unpack);
-		build->unpack_ended = true;
-	}
-	install_build_settle(build);
+	build->outcome = *outcome;
+	event_active(build->later, EV_TIMEOUT, 0);
 }
 
 static enum result
@@ -209,21 +255,21 @@ install_build_unpack(struct install_build *build)
 
 /* Streams of the workload: an empty input, and one pipe for what it says. */
 static enum result
-install_build_streams(
-    struct install_build *build, const struct install_build_plan *plan)
+install_build_streams(struct install_build *build)
 {
 	struct install *install = build->install;
 	int writer FD_CLEANUP = -1;
-	int reader = -1;
 	enum result result =
 	    install_build_pipe(install, &build->stdin_fd, &writer);
 
 	if (result == RESULT_OK)
-		result =
-		    install_build_pipe(install, &reader, &build->output_fd);
-	if (result == RESULT_OK)
-		result = build_output_new(install->base, reader, plan->label,
-		    install->progress, &build->output);
+		result = install_build_pipe(
+		    install, &build->reader_fd, &build->output_fd);
+	build->later =
+	    event_new(install->base, -1, 0, install_build_on_later, build);
+	if (result == RESULT_OK && build->later == NULL)
+		result = install_fault_set(&install->fault, RESULT_NO_MEMORY,
+		    "internal", "out of memory");
 	return result;
 }
 
@@ -295,6 +341,31 @@ install_build_start(
 	return RESULT_OK;
 }
 
+/* Beside the sandbox, which is stopped when there is no gate for it. One
+ * that has no id has no plan either: its end says why, and comes soon. */
+static void
+install_build_gate(
+    struct install_build *build, const struct install_build_plan *plan)
+{
+	struct install *install = build->install;
+	const struct build_gate_spec spec = {
+	    .sandbox_id = sandbox_id(build->sandbox),
+	    .label = plan->label,
+	    .output_fd = build->reader_fd,
+	    .watch_fd = install->watch_fd};
+	struct json_fault fault = {""};
+
+	if (spec.sandbox_id[0] == '\0')
+		return;
+	build->reader_fd = -1;
+	if (build_gate_start(install->base, install->config, &spec,
+		install_build_on_gate, build, &build->gate,
+		&fault) != RESULT_OK)
+		sandbox_stop(build->sandbox, "gate_died",
+		    fault.text[0] != '\0' ? fault.text
+					  : "agentnode-gate does not start");
+}
+
 /* What the sandbox and the unpack process have now is not ours any more:
  * their ends must be the only ones. */
 static void
@@ -311,7 +382,10 @@ install_build_clear(struct install_build *build)
 	install_build_release(build);
 	unpack_call_free(&build->unpack);
 	sandbox_free(&build->sandbox);
-	build_output_free(&build->output);
+	build_gate_free(&build->gate);
+	if (build->later != NULL)
+		event_free(build->later);
+	fd_close(&build->reader_fd);
 	fd_close(&build->ca_fd);
 	fd_close(&build->tar_fd);
 }
@@ -325,6 +399,7 @@ install_build_run(struct install *install,
 	    .tree = tree_r,
 	    .ca_fd = -1,
 	    .tar_fd = -1,
+	    .reader_fd = -1,
 	    .stdin_fd = -1,
 	    .output_fd = -1,
 	    .export_fd = -1};
@@ -336,9 +411,11 @@ install_build_run(struct install *install,
 	if (result == RESULT_OK)
 		result = install_build_unpack(&build);
 	if (result == RESULT_OK)
-		result = install_build_streams(&build, plan);
+		result = install_build_streams(&build);
 	if (result == RESULT_OK)
 		result = install_build_start(&build, plan);
+	if (result == RESULT_OK)
+		install_build_gate(&build, plan);
 	install_build_release(&build);
 	if (result == RESULT_OK)
 		result = event_loop_run(install->base);

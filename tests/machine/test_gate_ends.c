@@ -229,6 +229,80 @@ test_gate_ends_raw_mode(void **state)
 	gate_free(&test.gate);
 }
 
+/* Step with the end of the workload. */
+static void
+test_gate_ends_build_end(struct gate_script *test, bool failed)
+{
+	struct gate_event event = {.kind = GATE_EVENT_ENDED,
+	    .stream = GATE_STREAM_COUNT,
+	    .text = failed ? " (exit 1)" : " (exit 0)",
+	    .failed = failed,
+	    .now_ms = test->now};
+
+	gate_step(&test->gate, &event);
+}
+
+/* Its end counts and the end of its output; nobody's reader holds it up. */
+static void
+test_gate_ends_build_mode(void **state)
+{
+	struct gate_options options = {.mode = GATE_BUILD, .label = "npm"};
+	struct gate_script test;
+
+	(void)state;
+	gate_script_open(&test, options);
+	gate_script_say(&test, GATE_WORK_OUT, "a\x1b[2Jb\nERROR: no\n");
+	gate_script_expect(&test, GATE_CLIENT_ERR, "npm: a\\u001b[2Jb\n");
+	test_gate_ends_build_end(&test, true);
+	assert_int_equal(test.gate.state, GATE_WORK_GONE);
+	gate_script_say(&test, GATE_WORK_OUT, "last");
+	gate_script_end(&test, GATE_WORK_OUT);
+	assert_int_equal(test.gate.state, GATE_DRAINING);
+	gate_script_expect(
+	    &test, GATE_CLIENT_ERR, "npm: ERROR: no\nnpm: last\n");
+	assert_int_equal(test.gate.state, GATE_DONE);
+	assert_int_equal(test.gate.reason, GATE_WORK_ENDED);
+	assert_string_equal(test.gate.build.reason, "no");
+	gate_free(&test.gate);
+	/* Output that ends early, and output that never does. */
+	gate_script_open(&test, options);
+	gate_script_end(&test, GATE_WORK_OUT);
+	assert_int_equal(test.gate.state, GATE_RELAYING);
+	test_gate_ends_build_end(&test, false);
+	assert_int_equal(test.gate.state, GATE_DONE);
+	gate_free(&test.gate);
+	gate_script_open(&test, options);
+	test_gate_ends_build_end(&test, false);
+	gate_script_time(&test, GATE_END_WAIT_MS - 1);
+	assert_int_equal(test.gate.state, GATE_WORK_GONE);
+	gate_script_time(&test, 1);
+	assert_int_equal(test.gate.state, GATE_DONE);
+	gate_free(&test.gate);
+}
+
+/* A watcher that does not read loses lines; the build goes on. */
+static void
+test_gate_ends_build_unread(void **state)
+{
+	struct gate_options options = {.mode = GATE_BUILD, .label = "npm"};
+	struct gate_script test;
+
+	(void)state;
+	gate_script_open(&test, options);
+	for (size_t i = 0; i < 10000; i++) {
+		test.now += GATE_BUILD_EVERY_MS;
+		gate_script_say(&test, GATE_WORK_OUT, "some words of it\n");
+	}
+	assert_true(gate_output(&test.gate, GATE_CLIENT_ERR)->len <=
+		    GATE_BUILD_OUT_MAX);
+	test_gate_ends_build_end(&test, false);
+	gate_script_end(&test, GATE_WORK_OUT);
+	assert_int_equal(test.gate.state, GATE_DRAINING);
+	gate_script_time(&test, GATE_DRAIN_WAIT_MS);
+	assert_int_equal(test.gate.state, GATE_DONE);
+	gate_free(&test.gate);
+}
+
 static void
 test_gate_ends_listing(void **state)
 {
@@ -284,6 +358,8 @@ main(void)
 	    cmocka_unit_test(test_gate_ends_timeout),
 	    cmocka_unit_test(test_gate_ends_text_mode),
 	    cmocka_unit_test(test_gate_ends_raw_mode),
+	    cmocka_unit_test(test_gate_ends_build_mode),
+	    cmocka_unit_test(test_gate_ends_build_unread),
 	    cmocka_unit_test(test_gate_ends_listing),
 	};
 

@@ -9,6 +9,7 @@ import signal
 import subprocess
 import time
 
+import engine_case
 import harness
 import package_registry
 from engine_case import image
@@ -100,6 +101,48 @@ def killed():
     check("no temporary file left", not left, left)
 
 
+def pipes(pid, access):
+    """The pipes a process can read (0) or write (1)."""
+    found = set()
+    for fd in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            link = os.readlink(f"/proc/{pid}/fd/{fd}")
+            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as file:
+                flags = int(file.read().split("flags:")[1].split()[0], 8)
+        except (OSError, IndexError):
+            continue
+        if link.startswith("pipe:") and flags & os.O_ACCMODE == access:
+            found.add(link)
+    return found
+
+
+def gate_killed():
+    """What a build says is read by the gate alone; without it the build
+    ends, and nothing stays."""
+    before = lock_bytes()
+    process = subprocess.Popen(
+        words("npm:huge@1.0.0"), env=harness.environment(home),
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    for said in process.stderr:
+        if said.startswith("npm:"):
+            break
+    gate = engine_case.children(process.pid).get("agentnode-gate")
+    check("a build has a gate", gate)
+    if gate:
+        says = pipes(gate, os.O_RDONLY) - pipes(gate, os.O_WRONLY)
+        check("the gate reads what the build says", len(says) == 1, says)
+        check("the supervisor does not", not says & pipes(
+            process.pid, os.O_RDONLY), says)
+        os.kill(gate, signal.SIGKILL)
+    start = time.monotonic()
+    out, error = process.communicate(timeout=60)
+    check("without its gate a build ends", process.returncode == 4 and
+          json.loads(out)["code"] == "gate_died" and
+          time.monotonic() - start < 20, (process.returncode, out, error))
+    check("and nothing is installed", lock_bytes() == before
+          and not volumes("huge"), volumes("huge"))
+
+
 def full_home():
     """AGENTNODE_HOME is too small for the tree."""
     small = harness.folder()
@@ -133,6 +176,9 @@ def full_engine():
 
 try:
     killed()
+    harness.agentnode(home, "remove", "huge", "--lockfile", LOCK)
+    remove("huge")
+    gate_killed()
     if os.geteuid() == 0:
         full_home()
         full_engine()

@@ -37,6 +37,9 @@ def install(*argv, timeout=120):
         fault = schema_check.check_text(result.out, harness.SOURCE,
                                         "mcp-install")
         check("schema of " + " ".join(argv[:1]), not fault, fault)
+    check("nothing unescaped of " + " ".join(argv[:1]), not [
+        c for c in result.err if c != "\n" and not c.isprintable()],
+        result.err[-300:])
     return result
 
 
@@ -137,6 +140,8 @@ def npm_scripts():
     made.add(entry.get("mcp_sandbox_volume"))
     check("hook ran", os.path.exists(entry.get(
         "volume_host_path", "") + "/node_modules/hooked/ran"))
+    bad("hook that shouts", "build_failed", 1, "npm:shouts@1.0.0",
+        "--allow-scripts", word="npm: npm error")
     bad("hook cannot reach others", "build_failed", 1,
         "npm:phone-home@1.0.0", "--allow-scripts")
     check("others not asked for", not dns.asked("elsewhere.example.test"),
@@ -145,6 +150,8 @@ def npm_scripts():
 
 def npm_bad():
     bad("missing", "build_failed", 1, "npm:missing@1.0.0", word="404")
+    bad("missing, its last words", "build_failed", 1, "npm:missing@1.0.0",
+        word="npm: npm error 404")
     bad("missing version", "build_failed", 1, "npm:good-server@9.9.9")
     bad("integrity", "build_failed", 1, "npm:bad-integrity@1.0.0",
         word="integrity")

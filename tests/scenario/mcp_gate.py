@@ -261,6 +261,30 @@ def modes():
     check("with its reason", result["reason"] == "output_limit", result)
     gate.close()
 
+    gate = Gate({"mode": "build", "label": "npm"},
+                streams=("work_out", "client_err"))
+    gate.say("work_out", b"\x1b[2Jhi\r\n" + b"flood\n" * 20000 +
+             b"npm error 404 \xff no\nERROR: ENOSPC\nbye")
+    gate.work("workload_ended", {"exit_code": 1, "signal": 0, "code": ""})
+    gate.shut("work_out")
+    out, result = gate.rest("client_err"), gate.done()
+    check("build mode: lines are safe, few, and the last ones are there",
+          out.startswith(b"npm: \\u001b[2Jhi\n") and out.endswith(
+              b"npm: flood\nnpm: flood\nnpm: npm error 404 \\ufffd no\n"
+              b"npm: ERROR: ENOSPC\nnpm: bye\n") and out.count(b"\n") < 12,
+          out[:300])
+    check("build mode: why it failed", result == {
+        "reason": "work_ended", "detail": "404 \\ufffd no; ENOSPC",
+        "full": True}, result)
+    gate.close()
+    gate = Gate({"mode": "build"}, streams=("work_out",))
+    gate.say("work_out", b"unseen\n")
+    gate.shut("work_out")
+    gate.work("workload_ended", {"exit_code": 0, "signal": 0, "code": ""})
+    check("build mode: without a watcher", gate.done() == {
+        "reason": "work_ended", "detail": "", "full": False})
+    gate.close()
+
     gate = Gate({"mode": "raw"},
                 streams=gate_harness.STREAMS + ("client_err",))
     data = os.urandom(3 << 20)

@@ -153,6 +153,10 @@ class Registry:
             "a.js": b"", "hook.js": b"require('fs').writeFileSync("
             b"'/build/node_modules/hooked/ran', 'yes')"},
             {"bin": "a.js", "scripts": {"postinstall": "node hook.js"}})
+        self.add_npm("shouts", "1.0.0", {
+            "a.js": b"", "hook.js": b"for (let i = 0; i < 200000; i++) "
+            b"console.log('\\x1b[2J\\x9b\\u202e' + i); process.exitCode = 9"},
+            {"bin": "a.js", "scripts": {"postinstall": "node hook.js"}})
         self.add_npm("phone-home", "1.0.0", {
             "a.js": b"", "hook.js": b"require('https').get("
             b"'https://elsewhere.example.test/', () => process.exit(0))"

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Starting and hearing agentnode-gate. Called by mcp_run and install_build;
+ * it must never look at what passes through it.
+ */
+#include "supervisor/engine/gate_part.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+#include "common/log.h"
+#include "supervisor/child.h"
+
+#define GATE_PART_LOWEST 3 /* a copy never takes a standard number */
+#define GATE_PART_DETAIL_MAX 512U
+
+struct gate_part {
+	struct child *child;
+	struct gate_part_stream streams[GATE_PART_STREAMS_MAX];
+	size_t stream_count;
+	struct gate_part_handlers handlers;
+	void *context;
+	uint64_t next_id;
+	bool is_ready, is_done;
+	bool end_waits; /* the workload ended before the gate was ready */
+	struct sandbox_outcome outcome;
+};
+
+static enum result
+gate_part_send(struct gate_part *part, enum ipc_type type, json_t *body, int fd)
+{
+	struct ipc_message message;
+	enum result result;
+
+	if (body == NULL)
+		return RESULT_NO_MEMORY;
+	ipc_message_init(
+	    &message, type, type == IPC_WORK ? ++part->next_id : 0);
+	message.body = body;
+	if (fd >= 0) {
+		message.fds[0] = fd;
+		message.fd_count = 1;
+	}
+	result = child_send(part->child, &message);
+	message.fd_count = 0; /* borrowed */
+	ipc_message_clear(&message);
+	return result;
+}
+
+/* Hand over and close; an absent one is none. */
+static enum result
+gate_part_hand_over(
+    struct gate_part *part, const struct gate_part_stream *stream)
+{
+	enum result result;
+
+	if (*stream->fd < 0)
+		return RESULT_OK;
+	result = gate_part_send(part, IPC_STREAM,
+	    json_pack("{s:s}", "name", stream->name), *stream->fd);
+	fd_close(stream->fd);
+	return result;
+}
+
+/* A failed send ends the child, and on_end tells; nothing to do here. */
+static void
+gate_part_tell_end(struct gate_part *part)
+{
+	const struct sandbox_outcome *outcome = &part->outcome;
+
+	(void)gate_part_send(part, IPC_WORK,
+	    json_pack("{s:s, s:{s:i, s:i, s:s}}", "job", "workload_ended",
+		"options", "exit_code", outcome->exit_code, "signal",
+		outcome->signal, "code", outcome->code),
+	    -1);
+}
+
+static void
+gate_part_on_ready(struct child *child, void *context)
+{
+	struct gate_part *part = context;
+	enum result result = RESULT_OK;
+
+	(void)child;
+	part->is_ready = true;
+	for (size_t i = 0; i < part->stream_count && result == RESULT_OK; i++)
+		result = gate_part_hand_over(part, &part->streams[i]);
+	if (result == RESULT_OK)
+		result = gate_part_send(part, IPC_WORK,
+		    json_pack("{s:s, s:{}}", "job", "start", "options"), -1);
+	if (result == RESULT_OK && part->end_waits)
+		gate_part_tell_end(part);
+}
+
+/* A text of the gate's answer. It is escaped there; whoever got into the
+ * gate must still not reach a terminal. */
+static void
+gate_part_text(const json_t *result, const char *key, char *text_r, size_t size)
+{
+	const json_t *text = json_object_get(result, key);
+
+	text_r[0] = '\0';
+	if (json_is_string(text))
+		log_clean(json_string_value(text), json_string_length(text),
+		    text_r, size);
+}
+
+static void
+gate_part_on_message(
+    struct child *child, struct ipc_message *message, void *context)
+{
+	struct gate_part *part = context;
+	const json_t *result = json_object_get(message->body, "result");
+	char reason[64], detail[GATE_PART_DETAIL_MAX];
+	const struct gate_part_said said = {.reason = reason,
+	    .detail = detail,
+	    .full = json_is_true(json_object_get(result, "full"))};
+
+	(void)child;
+	if (message->type != IPC_DONE || part->is_done)
+		return;
+	part->is_done = true;
+	gate_part_text(result, "reason", reason, sizeof(reason));
+	gate_part_text(result, "detail", detail, sizeof(detail));
+	part->handlers.on_done(&said, part->context);
+}
+
+static void
+gate_part_on_end(struct child *child, int exit_code, int number,
+    const char *detail, void *context)
+{
+	struct gate_part *part = context;
+
+	(void)child;
+	(void)exit_code;
+	(void)number;
+	part->handlers.on_end(detail, part->context);
+}
+
+enum result
+gate_part_start(struct event_base *base, const char *sandbox_id,
+    json_t *options, int log_fd, const struct gate_part_stream *streams,
+    size_t stream_count, const struct gate_part_handlers *handlers,
+    void *context, struct gate_part **part_r)
+{
+	static const struct child_handlers child_handlers = {
+	    gate_part_on_ready, gate_part_on_message, gate_part_on_end};
+	struct child_spec spec = {
+	    .role = IPC_GATE, .config_fds = &log_fd, .config_fd_count = 1};
+	struct gate_part *part = calloc(1, sizeof(*part));
+	enum result result;
+
+	*part_r = NULL;
+	if (part == NULL || stream_count > GATE_PART_STREAMS_MAX) {
+		free(part);
+		json_decref(options);
+		return RESULT_NO_MEMORY;
+	}
+	memcpy(part->streams, streams, stream_count * sizeof(*streams));
+	part->stream_count = stream_count;
+	part->handlers = *handlers;
+	part->context = context;
+	spec.config =
+	    json_pack("{s:s, s:o}", "sandbox", sandbox_id, "options", options);
+	result = spec.config == NULL ? RESULT_NO_MEMORY
+				     : child_start(base, &spec, &child_handlers,
+					   part, &part->child);
+	json_decref(spec.config);
+	if (result != RESULT_OK)
+		free(part);
+	else
+		*part_r = part;
+	return result;
+}
+
+void
+gate_part_workload_ended(
+    struct gate_part *part, const struct sandbox_outcome *outcome)
+{
+	part->outcome = *outcome;
+	if (part->is_done)
+		return;
+	if (part->is_ready)
+		gate_part_tell_end(part);
+	else
+		part->end_waits = true;
+}
+
+void
+gate_part_free(struct gate_part **part)
+{
+	if (*part == NULL)
+		return;
+	child_free(&(*part)->child);
+	free(*part);
+	*part = NULL;
+}
+
+/* A description of our own of a pipe or terminal. */
+static int
+gate_part_reopen(int fd, int flags)
+{
+	char path[32];
+
+	snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+	return open(path, flags | O_NONBLOCK | O_CLOEXEC | O_NOCTTY);
+}
+
+/* Files are always ready; sockets and what cannot be opened again (another
+ * user's pipe) are switched to non-blocking where they are. */
+int
+gate_part_share(int fd, int flags)
+{
+	struct stat status;
+	int copy;
+
+	if (fstat(fd, &status) != 0)
+		return -1;
+	if (S_ISFIFO(status.st_mode) || isatty(fd) == 1) {
+		copy = gate_part_reopen(fd, flags);
+		if (copy >= 0)
+			return copy;
+	}
+	copy = fcntl(fd, F_DUPFD_CLOEXEC, GATE_PART_LOWEST);
+	if (copy >= 0 && !S_ISREG(status.st_mode) &&
+	    fd_set_nonblocking(copy, true) != RESULT_OK)
+		fd_close(&copy);
+	return copy;
+}
