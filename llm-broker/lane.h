@@ -56,8 +56,13 @@ enum lane_failure {
 	LANE_FAILED_BUSY,       /* too many connections */
 };
 
+/* call numbers the calls of one lane: the broker counts up with each OPEN,
+ * and every frame of that call repeats it, both ways. What llm-key wrote of
+ * an earlier call (an EOF that crossed its RELEASE) is dropped. A RELEASE
+ * follows every call whose lane is used again, after FAILED and EOF too; a
+ * call that ends before its whole request was taken closes the lane. */
 struct lane_frame {
-	uint32_t magic, type, value, spare;
+	uint32_t magic, type, value, call;
 };
 
 /* The head is the broker's: request line, Host, and fields it chose, each
