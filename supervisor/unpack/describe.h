@@ -22,5 +22,8 @@ enum result describe_pip(struct unpack_io *io, int root_fd, int list_fd,
 /* entry: path of the command, NULL: found out. */
 enum result describe_dir(
     struct unpack_io *io, int root_fd, const char *entry, json_t **result_r);
+/* agentnode.yaml as JSON, checked: {"manifest":{...}}. */
+enum result describe_manifest(
+    struct unpack_io *io, int root_fd, json_t **result_r);
 
 #endif

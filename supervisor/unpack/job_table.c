@@ -240,6 +240,12 @@ job_table_dir_describe(struct job_options *job)
 	return describe_dir(job->io, job->root_fd, job->entry, &job->result);
 }
 
+static enum result
+job_table_manifest(struct job_options *job)
+{
+	return describe_manifest(job->io, job->root_fd, &job->result);
+}
+
 static const struct job_table_row job_table_table[] = {
     {UNPACK_JOB_HASH_TREE, JOB_OPTIONS_ROOT, 0, job_table_hash_tree},
     {UNPACK_JOB_SEND_TREE, JOB_OPTIONS_ROOT, 1, job_table_send_tree},
@@ -256,6 +262,7 @@ static const struct job_table_row job_table_table[] = {
 	job_table_pip_describe},
     {UNPACK_JOB_DIR_DESCRIBE, JOB_OPTIONS_ROOT | JOB_OPTIONS_ENTRY, 0,
 	job_table_dir_describe},
+    {UNPACK_JOB_MANIFEST, JOB_OPTIONS_ROOT, 0, job_table_manifest},
     {NULL, 0, 0, NULL},
 };
 

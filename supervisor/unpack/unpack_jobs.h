@@ -32,6 +32,9 @@
  *                {"entry":path in the tree,"count":N}
  * dir_describe   {"root":i,"entry":path?}  no fds; a local folder: answers
  *                {"entry","runner":"node"|"python"}
+ * manifest       {"root":i}               no fds; reads agentnode.yaml of a
+ *                folder, checks it (supervisor/package/manifest.h) and
+ *                answers {"manifest":{...}}
  *
  * A stream of a failed job is cut: no end record, no end-of-archive block.
  * Cleaned trees have directories and 0755 files or 0644 files, owner 0, one
@@ -50,6 +53,7 @@
 #define UNPACK_JOB_NPM_DESCRIBE "npm_describe"
 #define UNPACK_JOB_PIP_DESCRIBE "pip_describe"
 #define UNPACK_JOB_DIR_DESCRIBE "dir_describe"
+#define UNPACK_JOB_MANIFEST "manifest"
 
 #define UNPACK_ROOTS_MAX 4U
 #define UNPACK_FILES_MAX 1000000U     /* entries of one tree */

@@ -1,0 +1,162 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* Walks tables of manifest fields; see manifest_field.h. */
+#include "supervisor/package/manifest_field.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#define MANIFEST_FIELD_PATH_MAX 128U
+#define MANIFEST_FIELD_ITEM_MAX 1024
+
+/* Tabs and line ends are text; other control bytes are not. */
+static bool
+manifest_field_printable(const char *text)
+{
+	for (; *text != '\0'; text++)
+		if (((unsigned char)*text < 0x20 && *text != '\t' &&
+			*text != '\n') ||
+		    *text == 0x7f)
+			return false;
+	return true;
+}
+
+static void
+manifest_field_text(const json_t *value, const char *path, int64_t min,
+    int64_t max, struct json_fault *fault)
+{
+	size_t len = json_string_length(value);
+
+	if (!json_is_string(value))
+		json_field_fault(fault, "%s must be a text", path);
+	else if (len < (size_t)min || len > (size_t)max)
+		json_field_fault(fault,
+		    "%s has %zu bytes, it must be %lld to "
+		    "%lld",
+		    path, len, (long long)min, (long long)max);
+	else if (!manifest_field_printable(json_string_value(value)))
+		json_field_fault(fault, "%s holds a control character", path);
+}
+
+static void
+manifest_field_word(const json_t *value, const char *path,
+    const char *const *words, struct json_fault *fault)
+{
+	const char *text = json_string_value(value);
+	char list[160] = "";
+	size_t i, used = 0;
+
+	for (i = 0; words[i] != NULL; i++) {
+		if (text != NULL && strcmp(words[i], text) == 0)
+			return;
+		if (used < sizeof(list))
+			used +=
+			    (size_t)snprintf(list + used, sizeof(list) - used,
+				"%s%s", i > 0 ? ", " : "", words[i]);
+	}
+	json_field_fault(fault, "%s must be one of %s", path, list);
+}
+
+static void
+manifest_field_list(const json_t *value, const char *path,
+    const struct manifest_field *field, struct json_fault *fault)
+{
+	char item[MANIFEST_FIELD_PATH_MAX + 32];
+	size_t i;
+
+	if (!json_is_array(value) ||
+	    json_array_size(value) > (size_t)field->max) {
+		json_field_fault(fault, "%s must be a list of at most %lld",
+		    path, (long long)field->max);
+		return;
+	}
+	for (i = 0; field->kind == MANIFEST_TEXTS && i < json_array_size(value);
+	     i++) {
+		(void)snprintf(item, sizeof(item), "%s[%zu]", path, i);
+		manifest_field_text(json_array_get(value, i), item, 1,
+		    MANIFEST_FIELD_ITEM_MAX, fault);
+	}
+}
+
+static void
+manifest_field_one(const json_t *value, const char *path,
+    const struct manifest_field *field, struct json_fault *fault)
+{
+	json_int_t number = json_integer_value(value);
+
+	switch (field->kind) {
+	case MANIFEST_TEXT:
+		manifest_field_text(value, path, field->min, field->max, fault);
+		return;
+	case MANIFEST_WORD:
+		manifest_field_word(value, path, field->words, fault);
+		return;
+	case MANIFEST_NUMBER:
+		if (!json_is_integer(value) || number < field->min ||
+		    number > field->max)
+			json_field_fault(fault,
+			    "%s must be a whole number from %lld to %lld", path,
+			    (long long)field->min, (long long)field->max);
+		return;
+	case MANIFEST_FLAG:
+		if (!json_is_boolean(value))
+			json_field_fault(
+			    fault, "%s must be true or false", path);
+		return;
+	case MANIFEST_TEXTS:
+	case MANIFEST_LIST:
+		manifest_field_list(value, path, field, fault);
+		return;
+	case MANIFEST_OBJECT:
+		manifest_field_check(value, path, field->fields, fault);
+		return;
+	case MANIFEST_ANY_OBJECT:
+		if (!json_is_object(value))
+			json_field_fault(fault, "%s must be a mapping", path);
+		return;
+	case MANIFEST_ANY:
+		return;
+	}
+}
+
+static void
+manifest_field_unknown(const json_t *object, const char *path,
+    const struct manifest_field *fields, struct json_fault *fault)
+{
+	const struct manifest_field *field;
+	const char *key;
+	json_t *value;
+
+	json_object_foreach((json_t *)object, key, value)
+	{
+		for (field = fields; field->name != NULL; field++)
+			if (strcmp(field->name, key) == 0)
+				break;
+		if (field->name == NULL)
+			json_field_fault(
+			    fault, "%s.%.60s is no field of it", path, key);
+	}
+}
+
+void
+manifest_field_check(const json_t *object, const char *path,
+    const struct manifest_field *fields, struct json_fault *fault)
+{
+	char place[MANIFEST_FIELD_PATH_MAX];
+	const struct manifest_field *field;
+
+	if (!json_is_object(object)) {
+		json_field_fault(fault, "%s must be a mapping", path);
+		return;
+	}
+	manifest_field_unknown(object, path, fields, fault);
+	for (field = fields; field->name != NULL; field++) {
+		const json_t *value = json_object_get(object, field->name);
+
+		(void)snprintf(
+		    place, sizeof(place), "%s.%s", path, field->name);
+		if (value != NULL && !json_is_null(value))
+			manifest_field_one(value, place, field, fault);
+		else if (field->required)
+			json_field_fault(fault, "%s is missing", place);
+	}
+}

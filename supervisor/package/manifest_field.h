@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table walker behind manifest.c and manifest_agent.c: one row per
+ * field. A key that has no row is refused with its path. Pure.
+ */
+#ifndef SUPERVISOR_PACKAGE_MANIFEST_FIELD_H
+#define SUPERVISOR_PACKAGE_MANIFEST_FIELD_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "common/json_field.h"
+
+enum manifest_kind {
+	MANIFEST_TEXT,   /* min..max bytes, printable */
+	MANIFEST_WORD,   /* one of words */
+	MANIFEST_NUMBER, /* min..max */
+	MANIFEST_FLAG,
+	MANIFEST_TEXTS,      /* a list of at most max texts */
+	MANIFEST_LIST,       /* a list of at most max of anything */
+	MANIFEST_OBJECT,     /* fields */
+	MANIFEST_ANY_OBJECT, /* any mapping */
+	MANIFEST_ANY
+};
+
+struct manifest_field {
+	const char *name; /* NULL ends a table */
+	enum manifest_kind kind;
+	bool required;
+	int64_t min, max;
+	const char *const *words;
+	const struct manifest_field *fields;
+};
+
+void manifest_field_check(const json_t *object, const char *path,
+    const struct manifest_field *fields, struct json_fault *fault);
+
+#endif
