@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_ledger.h"
+#include "supervisor/command/mcp_consent.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/policy/consent.h"
@@ -146,18 +148,14 @@ command_lock_show(const char *what, const json_t *value)
 static void
 command_lock_agreed(const char *slug, const json_t *entry)
 {
-	static const char *const keys[][2] = {{"mcp_install", "is"},
-	    {"mcp_allowed_domains", "reaches"}, {"files", "reads"},
-	    {"state", "keeps"}, {"tools", "offers"},
-	    {"mcp_preinstall_command", "starts"},
-	    {"mcp_command", "with the words"}};
+	const struct mcp_consent_field *field = mcp_consent_fields;
 
 	printf("  %s\n", slug);
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		const json_t *value = json_object_get(entry, keys[i][0]);
+	for (; field->key != NULL; field++) {
+		const json_t *value = json_object_get(entry, field->key);
 
 		if (value != NULL)
-			command_lock_show(keys[i][1], value);
+			command_lock_show(field->title, value);
 	}
 }
 
@@ -183,35 +181,82 @@ command_lock_hashes(
 	return result;
 }
 
-/* Consent to what is in the file now that it is sealed, and say to what:
- * both from one reading. */
-static enum result
-command_lock_consent(const char *path, struct json_fault *fault)
+/* A record for each entry that had no consent yet, on disk before it has.
+ * Exit code. */
+static int
+command_lock_record(
+    const char *path, const json_t *entries, const json_t *before)
 {
-	struct lockfile *lockfile = NULL;
-	struct consent_item *items = NULL;
-	enum result result = lockfile_load(path, &lockfile, fault);
-	const json_t *entries;
+	struct command_ledger ledger = {NULL, NULL};
+	char hash[DIGEST_HEX + 1];
+	int code = COMMAND_DONE;
 	const char *slug;
 	json_t *entry;
+
+	json_object_foreach((json_t *)entries, slug, entry)
+	{
+		if (lockfile_hash_consent(slug, entry, hash) == RESULT_OK &&
+		    consent_holds(before, hash))
+			continue;
+		if (ledger.base == NULL)
+			code = command_ledger_open(&ledger);
+		if (code == COMMAND_DONE)
+			code = command_ledger_write(&ledger, "consent",
+			    mcp_consent_record(slug, entry, path));
+		if (code != COMMAND_DONE)
+			break;
+	}
+	command_ledger_close(&ledger);
+	return code;
+}
+
+static enum result
+command_lock_add(const json_t *entries, struct json_fault *fault)
+{
+	struct consent_item *items =
+	    calloc(json_object_size(entries) + 1, sizeof(*items));
+	enum result result = RESULT_NO_MEMORY;
 	size_t count;
 
-	if (result != RESULT_OK)
-		return result;
-	entries = lockfile_entries(lockfile);
-	items = calloc(json_object_size(entries) + 1, sizeof(*items));
-	result = items == NULL ? RESULT_NO_MEMORY
-			       : command_lock_hashes(entries, items, &count);
+	if (items != NULL)
+		result = command_lock_hashes(entries, items, &count);
 	if (result == RESULT_OK)
 		result = consent_add(items, count, fault);
 	free(items);
+	return result;
+}
+
+/* Consent to what is in the file now that it is sealed, record it, and say
+ * to what: all from one reading. */
+static int
+command_lock_consent(const char *path)
+{
+	struct lockfile *lockfile = NULL;
+	struct json_fault fault = {""};
+	json_t *before = NULL, *entry;
+	enum result result = lockfile_load(path, &lockfile, &fault);
+	int code = COMMAND_DONE;
+	const json_t *entries;
+	const char *slug;
+
+	if (result == RESULT_OK)
+		result = consent_load(&before, &fault);
 	if (result == RESULT_OK) {
+		entries = lockfile_entries(lockfile);
+		code = command_lock_record(path, entries, before);
+	}
+	if (result == RESULT_OK && code == COMMAND_DONE)
+		result = command_lock_add(entries, &fault);
+	if (result != RESULT_OK) {
+		code = command_fault(result, &fault);
+	} else if (code == COMMAND_DONE) {
 		printf("%s is sealed; on this host may run:\n", path);
 		json_object_foreach((json_t *)entries, slug, entry)
 		    command_lock_agreed(slug, entry);
 	}
+	json_decref(before);
 	lockfile_free(&lockfile);
-	return result;
+	return code;
 }
 
 static int
@@ -227,9 +272,7 @@ command_lock_seal(int argc, char **argv)
 	result = lockfile_path(options.lockfile, path, sizeof(path), &fault);
 	if (result == RESULT_OK)
 		result = lockfile_seal(path, options.force, &fault);
-	if (result == RESULT_OK)
-		result = command_lock_consent(path, &fault);
-	return result == RESULT_OK ? COMMAND_DONE
+	return result == RESULT_OK ? command_lock_consent(path)
 				   : command_fault(result, &fault);
 }
 
@@ -252,7 +295,8 @@ const struct command command_lock_rows[] = {
 	"Computes the hashes anew. Packages without a seal get one; changed\n"
 	"ones need --force. A seal shows later changes; it is no signature.\n"
 	"It is also your consent, on this host, to run every package of the\n"
-	"file as it is: each is printed with its hosts and its folder.\n\n"
+	"file as it is: each is printed with its hosts and its folder, and\n"
+	"recorded in the audit chain.\n\n"
 	"Options:\n"
 	"  --force           also seal packages whose hash does not fit\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"

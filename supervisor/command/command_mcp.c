@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/mcp_consent.h"
 #include "supervisor/command/mcp_package.h"
 #include "supervisor/command/mcp_run.h"
 #include "supervisor/package/lockfile.h"
@@ -104,20 +105,23 @@ command_mcp_tools(int argc, char **argv)
 /* --- list --------------------------------------------------------------- */
 
 static json_t *
-command_mcp_list_row(const char *slug, const json_t *entry)
+command_mcp_list_row(
+    const struct mcp_consent *consent, const char *slug, const json_t *entry)
 {
 	struct mcp_package package;
-	struct json_fault fault = {""};
+	struct json_fault fault = {""}, missing = {""};
 	bool good =
 	    mcp_package_read(slug, entry, &package, &fault) == RESULT_OK;
+	bool agreed = mcp_consent_given(consent, slug, entry, &missing);
 	char source[512] = "";
 	json_t *row;
 
 	if (good)
 		mcp_package_source(&package, source, sizeof(source));
-	row = json_pack("{s:s, s:s?, s:s, s:b, s:s}", "name", slug, "version",
-	    package.version, "source", source, "runnable", good, "fault",
-	    fault.text);
+	row = json_pack("{s:s, s:s?, s:s, s:b, s:b, s:s}", "name", slug,
+	    "version", package.version, "source", source, "consent", agreed,
+	    "runnable", good && agreed, "fault",
+	    good && !agreed ? missing.text : fault.text);
 	if (row == NULL || !good)
 		return row;
 	(void)json_object_set_new(row, "allow",
@@ -176,16 +180,19 @@ command_mcp_list_print(const json_t *row)
 static json_t *
 command_mcp_list_rows(const struct lockfile *lockfile)
 {
+	struct mcp_consent consent;
 	json_t *rows = json_array();
 	const char *slug;
 	json_t *entry;
 
+	mcp_consent_open(&consent);
 	json_object_foreach((json_t *)lockfile_entries(lockfile), slug, entry)
 	{
 		if (mcp_package_is_server(entry))
 			(void)json_array_append_new(
-			    rows, command_mcp_list_row(slug, entry));
+			    rows, command_mcp_list_row(&consent, slug, entry));
 	}
+	mcp_consent_close(&consent);
 	return rows;
 }
 

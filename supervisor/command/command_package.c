@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/living_run.h"
+#include "supervisor/command/mcp_consent.h"
 #include "supervisor/command/mcp_package.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/package/lockfile.h"
@@ -78,25 +79,30 @@ command_package_text(const json_t *object, const char *key)
 	return text != NULL ? text : "";
 }
 
-/* What both commands say of an entry. */
+/* What both commands say of an entry. It can run when it is whole and the
+ * user of this host agreed to it. */
 static json_t *
-command_package_row(const char *slug, const json_t *entry)
+command_package_row(
+    const struct mcp_consent *consent, const char *slug, const json_t *entry)
 {
 	struct mcp_package package;
-	struct json_fault fault = {""};
+	struct json_fault fault = {""}, missing = {""};
 	bool good =
 	    mcp_package_read(slug, entry, &package, &fault) == RESULT_OK;
+	bool agreed = mcp_consent_given(consent, slug, entry, &missing);
 	char source[512] = "";
 
 	if (good)
 		mcp_package_source(&package, source, sizeof(source));
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:s}",
+	if (good && !agreed)
+		fault = missing;
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:s}",
 	    "package", slug, "version", command_package_text(entry, "version"),
 	    "type", command_package_text(entry, "package_type"), "runtime",
 	    command_package_text(entry, "runtime"), "tier",
 	    COMMAND_PACKAGE_TIER, "source", source, "installed_at",
-	    command_package_text(entry, "installed_at"), "runnable", good,
-	    "fault", fault.text);
+	    command_package_text(entry, "installed_at"), "consent", agreed,
+	    "runnable", good && agreed, "fault", fault.text);
 }
 
 /* ---- list ---- */
@@ -105,16 +111,20 @@ static json_t *
 command_package_rows_of(const struct lockfile *lockfile)
 {
 	json_t *rows = json_array(), *entry;
+	struct mcp_consent consent;
 	const char *slug;
 
+	mcp_consent_open(&consent);
 	json_object_foreach((json_t *)lockfile_entries(lockfile), slug, entry)
 	{
 		if (json_array_append_new(
-			rows, command_package_row(slug, entry)) == 0)
+			rows, command_package_row(&consent, slug, entry)) == 0)
 			continue;
 		json_decref(rows);
-		return NULL;
+		rows = NULL;
+		break;
 	}
+	mcp_consent_close(&consent);
 	return rows;
 }
 
@@ -132,8 +142,8 @@ command_package_print_rows(const json_t *rows, const char *path)
 		    command_package_text(row, "package"),
 		    command_package_text(row, "version"),
 		    command_package_text(row, "type"),
-		    good ? command_package_text(row, "source") : "cannot run: ",
-		    good ? "" : command_package_text(row, "fault"));
+		    good ? "" : "cannot run: ",
+		    command_package_text(row, good ? "source" : "fault"));
 	}
 	if (json_array_size(rows) == 0)
 		fprintf(stderr, "nothing is installed in %s\n", path);
@@ -275,6 +285,8 @@ command_package_print(const json_t *row)
 	if (command_package_text(row, "volume")[0] != '\0' &&
 	    !json_is_true(json_object_get(row, "volume_there")))
 		printf("%-14s not there: install it again\n", "volume");
+	printf("%-14s %s\n", "consent",
+	    json_is_true(json_object_get(row, "consent")) ? "yes" : "no");
 	command_package_print_list("command", json_object_get(row, "command"));
 	command_package_print_list("reaches", json_object_get(row, "allow"));
 	command_package_print_list("tools", json_object_get(row, "tools"));
@@ -289,6 +301,7 @@ static int
 command_package_info(int argc, char **argv)
 {
 	struct command_package_options options;
+	struct mcp_consent consent;
 	struct lockfile *lockfile;
 	const json_t *entry;
 	json_t *row;
@@ -300,7 +313,10 @@ command_package_info(int argc, char **argv)
 	if (code != COMMAND_DONE)
 		return code;
 	entry = lockfile_entry(lockfile, argv[optind]);
-	row = entry != NULL ? command_package_row(argv[optind], entry) : NULL;
+	mcp_consent_open(&consent);
+	row = entry != NULL ? command_package_row(&consent, argv[optind], entry)
+			    : NULL;
+	mcp_consent_close(&consent);
 	if (entry == NULL)
 		code = command_error(COMMAND_NO,
 		    "'%.64s' is not installed in %s; 'agentnode list' shows "

@@ -196,21 +196,37 @@ consent_drop(const char *hash, struct json_fault *fault)
 }
 
 enum result
-consent_has(const char *hash, bool *there_r, struct json_fault *fault)
+consent_load(json_t **list_r, struct json_fault *fault)
 {
 	struct state_dir home;
-	json_t *list = NULL;
-	size_t at;
 	enum result result = state_dir_home(false, &home, fault);
 
-	*there_r = false;
-	if (result == RESULT_NOT_FOUND)
-		return RESULT_OK;
+	*list_r = NULL;
+	if (result == RESULT_NOT_FOUND) {
+		*list_r = json_array();
+		return *list_r == NULL ? RESULT_NO_MEMORY : RESULT_OK;
+	}
 	if (result == RESULT_OK)
-		result = consent_read(&home, &list, fault);
-	if (result == RESULT_OK)
-		*there_r = consent_find(list, hash, &at);
-	json_decref(list);
+		result = consent_read(&home, list_r, fault);
 	state_dir_close(&home);
+	return result;
+}
+
+bool
+consent_holds(const json_t *list, const char *hash)
+{
+	size_t at;
+
+	return consent_find(list, hash, &at);
+}
+
+enum result
+consent_has(const char *hash, bool *there_r, struct json_fault *fault)
+{
+	json_t *list;
+	enum result result = consent_load(&list, fault);
+
+	*there_r = result == RESULT_OK && consent_holds(list, hash);
+	json_decref(list);
 	return result;
 }

@@ -4,11 +4,12 @@
  * list of hashes over lockfile entries (lockfile_hash_consent). A lockfile
  * travels with a repository, a consent does not: what a foreign lockfile
  * names is not run because it is named there. Used by mcp install, lock
- * seal, remove and mcp run.
+ * seal, remove, mcp run, and the commands that list.
  */
 #ifndef SUPERVISOR_POLICY_CONSENT_H
 #define SUPERVISOR_POLICY_CONSENT_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 
@@ -30,7 +31,12 @@ struct consent_item {
 enum result consent_add(
     const struct consent_item *items, size_t count, struct json_fault *fault);
 
-/* Whether it is there; on any fault it is not. No file is no consent. */
+/* All of them, for several questions; the caller owns *list_r. No file is
+ * no consent. */
+enum result consent_load(json_t **list_r, struct json_fault *fault);
+bool consent_holds(const json_t *list, const char *hash);
+
+/* Whether it is there; on any fault it is not. */
 enum result consent_has(
     const char *hash, bool *there_r, struct json_fault *fault);
 

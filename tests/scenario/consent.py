@@ -11,6 +11,7 @@ import os
 import engine_case
 import harness
 import mcp_setup
+import schema_check
 from harness import agentnode, check
 
 SERVER = """
@@ -118,13 +119,70 @@ def foreign(home):
           len([r for r in found if r["event"] == "launch"]) == 2, found)
 
 
+def listed(home, name, cwd, consent):
+    """What list, mcp list and info say is what mcp run does."""
+    for argv, pick in ((["list"], lambda a: a["packages"][0]),
+                       (["mcp", "list"], lambda a: a["servers"][0]),
+                       (["info", "plain"], lambda a: a)):
+        result = agentnode(home, *argv, "--json", cwd=cwd)
+        verb = "-".join(argv[:2] if argv[0] == "mcp" else argv[:1])
+        fault = schema_check.check_text(result.out, harness.SOURCE, verb)
+        check(f"{name}: schema of {verb}", not fault, fault)
+        row = pick(result.json())
+        check(f"{name}: {verb}", row["consent"] == consent
+              and row["runnable"] == consent
+              and ("needs consent" in row["fault"]) == (not consent)
+              and ("lock seal" in row["fault"]) == (not consent), row)
+        result = agentnode(home, *argv, cwd=cwd)
+        check(f"{name}: {verb} for people", result.code == 0
+              and ("needs consent" in result.out) == (not consent), result)
+
+
+def recorded(home):
+    return [r["fields"] for r in agentnode(
+        home, "audit", "show", "--json", "--last",
+        "500").json()["records"] if r["event"] == "consent"]
+
+
+def sealing_is_recorded(home, folder):
+    """Before its effect: without a ledger there is no consent."""
+    ledger = os.path.join(home, ".agentnode", "ledger")
+    os.rename(ledger, ledger + ".away")
+    with open(ledger, "w", encoding="ascii"):
+        pass
+    result = agentnode(home, "lock", "seal", cwd=folder)
+    check("lock seal without a ledger is 70", result.code == 70
+          and result.out == "", result)
+    os.unlink(ledger)
+    os.rename(ledger + ".away", ledger)
+    listed(home, "not sealed without a ledger", folder, False)
+    check("nothing is recorded yet", not recorded(home), recorded(home))
+    check("lock seal", agentnode(home, "lock", "seal", cwd=folder).code == 0)
+    found = recorded(home)
+    check("lock seal is in the chain", len(found) == 1
+          and found[0]["package"] == "plain"
+          and found[0]["mcp_allowed_domains"] == ["one.example.com:443"]
+          and found[0]["lockfile"] == os.path.join(folder, "agentnode.lock")
+          and found[0]["whole"] is True and len(found[0]["entry_hash"]) == 64,
+          found)
+    shown = agentnode(home, "audit", "show", "--last", "500")
+    check("audit show says so", " consent " in shown.out
+          and "one.example.com:443" in shown.out, shown.out[-600:])
+    check("the chain is whole",
+          agentnode(home, "audit", "verify").code == 0)
+    listed(home, "sealed", folder, True)
+
+
 def agreed(home):
     folder = clone(sealed(changed(
         home, mcp_allowed_domains=["one.example.com:443"])))
     refused(home, "before lock seal", folder, "consent_missing")
+    listed(home, "before lock seal", folder, False)
+    sealing_is_recorded(home, folder)
     result = agentnode(home, "lock", "seal", cwd=folder)
     check("lock seal says to what", result.code == 0 and "plain" in result.out
           and "one.example.com:443" in result.out, result)
+    check("a second one is no new consent", len(recorded(home)) == 1)
     runs(home, "after lock seal it runs", folder)
     runs(home, "and so does the installed one", home)
     check("remove takes it", agentnode(
@@ -145,6 +203,11 @@ def unreadable(home):
         out.write(good[:-5])
     refused(home, "a cut consent.json", home, "consent_unreadable",
             "consent.json")
+    row = agentnode(home, "list", "--json").json()["packages"][0]
+    check("list with a cut consent.json", not row["runnable"]
+          and "consent.json" in row["fault"], row)
+    check("lock seal with a cut consent.json",
+          agentnode(home, "lock", "seal").code == 5)
     os.unlink(file)
     refused(home, "no consent.json", home, "consent_missing")
     check("verify does not ask for it",
