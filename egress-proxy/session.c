@@ -372,22 +372,6 @@ session_connected(struct session *session)
 		session_read_hello(session);
 }
 
-/* Ask the corporate proxy for the judged address, never for the name: it
- * would look it up again. */
-static void
-session_ask_parent(struct session *session)
-{
-	const struct ip_addr *target = &session->work->answers[0];
-
-	if (session_reply_ask_parent(session, target) != RESULT_OK) {
-		session_refuse(session, DENY_DIAL_FAILED, 0);
-		return;
-	}
-	session->address = *target;
-	session_enter(session, SESSION_PARENT, "asked");
-	session_deadline(session, session->limits->dial_ms);
-}
-
 static void
 session_on_dial(struct session *session, enum session_event event)
 {
@@ -395,37 +379,8 @@ session_on_dial(struct session *session, enum session_event event)
 		session_fail(session, DENY_DIAL_FAILED, session->work->fault);
 		return;
 	}
-	if (event != SESSION_EVENT_DIALED)
-		return;
-	if (session->limits->parent)
-		session_ask_parent(session);
-	else
+	if (event == SESSION_EVENT_DIALED)
 		session_connected(session);
-}
-
-static void
-session_on_parent(struct session *session, enum session_event event)
-{
-	struct buffer *answer = &session->work->parent;
-	struct http_head head;
-	enum http_head_status status;
-
-	if (event == SESSION_EVENT_UPSTREAM_LOST) {
-		session_refuse(session, DENY_DIAL_FAILED, 0);
-		return;
-	}
-	if (event != SESSION_EVENT_PARENT_BYTES)
-		return;
-	status = http_head_parse_response(
-	    (const char *)buffer_bytes_borrow(answer), answer->len, &head);
-	if (status == HTTP_HEAD_NEED_MORE)
-		return;
-	if (status != HTTP_HEAD_OK || head.status < 200 || head.status > 299) {
-		session_refuse(session, DENY_DIAL_FAILED, 0);
-		return;
-	}
-	buffer_consume(answer, head.head_len);
-	session_connected(session);
 }
 
 /* What a tunnel's or an exchange's end looked like. */
@@ -461,7 +416,6 @@ session_on_deadline(struct session *session)
 		session_fail(session, DENY_LOOKUP_FAILED, RESULT_TIMEOUT);
 		return;
 	case SESSION_DIAL:
-	case SESSION_PARENT:
 		session_fail(session, DENY_DIAL_FAILED, RESULT_TIMEOUT);
 		return;
 	case SESSION_TUNNEL:
@@ -554,9 +508,6 @@ session_step(struct session *session, enum session_event event)
 		return;
 	case SESSION_DIAL:
 		session_on_dial(session, event);
-		return;
-	case SESSION_PARENT:
-		session_on_parent(session, event);
 		return;
 	case SESSION_TUNNEL:
 	case SESSION_EXCHANGE:

@@ -19,7 +19,6 @@ enum session_state {
 	SESSION_HELLO,    /* the TLS ClientHello is being read */
 	SESSION_RESOLVE,  /* the allowed name is being looked up */
 	SESSION_DIAL,     /* a judged address is being dialled */
-	SESSION_PARENT,   /* the corporate proxy was asked, its answer is due */
 	SESSION_TUNNEL,   /* bytes both ways */
 	SESSION_EXCHANGE, /* one plain HTTP request and its response */
 	SESSION_LINGER,   /* refused: the client reads the reason */
@@ -36,8 +35,6 @@ enum session_event {
 	SESSION_EVENT_LOOKUP_FAILED,
 	SESSION_EVENT_DIALED, /* the upstream descriptor is there */
 	SESSION_EVENT_DIAL_FAILED,
-	SESSION_EVENT_PARENT_BYTES, /* work->parent has grown */
-	SESSION_EVENT_UPSTREAM_LOST,
 	SESSION_EVENT_MOVED_ALL,        /* tunnel or exchange ended in order */
 	SESSION_EVENT_MOVE_BROKEN,      /* an end was reset */
 	SESSION_EVENT_BAD_REQUEST_BODY, /* plain HTTP: broken framing */

@@ -19,7 +19,7 @@ struct session_actions {
 	uint64_t (*now_ms)(struct session *session);
 	/* Start; RESOLVED/LOOKUP_FAILED, DIALED/DIAL_FAILED follow, never
 	 * before these return, unless it could not be started. dial goes to
-	 * work->answers, or to the corporate proxy when there is one. */
+	 * work->answers, through the corporate proxy when there is one. */
 	enum result (*resolve)(struct session *session);
 	enum result (*dial)(struct session *session);
 	/* The sandbox has all its tunnels: end one that keeps its place
@@ -29,8 +29,6 @@ struct session_actions {
 	void (*cancel)(struct session *session);
 	/* All or RESULT_CLOSED: what is sent here is small. */
 	enum result (*send_client)(
-	    struct session *session, const void *bytes, size_t len);
-	enum result (*send_upstream)(
 	    struct session *session, const void *bytes, size_t len);
 	/* Pass on work->in from offset and then everything, both ways. */
 	enum result (*start_tunnel)(struct session *session);

@@ -61,13 +61,12 @@ struct session_sandbox {
 struct session_limits {
 	size_t max_tunnels; /* OPENING and OPEN together */
 	uint64_t head_ms, hello_ms, lookup_ms, dial_ms, idle_ms, total_ms;
-	bool parent; /* a corporate proxy is configured */
 };
 
 /* Needed until the tunnel starts. */
 struct session_work {
 	struct buffer in;     /* client's bytes: head, then hello */
-	struct buffer parent; /* the corporate proxy's answer */
+	struct buffer parent; /* came behind the corporate proxy's answer */
 	struct client_hello_reader hello;
 	struct domain name; /* canonical target; empty for a literal */
 	struct ip_addr answers[DNS_ADDRESSES_MAX];

@@ -19,7 +19,6 @@
 
 #define SESSION_IO_PIPES_MAX 1024U
 #define SESSION_IO_PIPE_SIZE (1U << 19)
-#define SESSION_IO_PARENT_MAX (HTTP_HEAD_BYTES_MAX + 65536U)
 
 static void session_io_pump(struct session_io *io);
 
@@ -154,26 +153,6 @@ session_io_read_client(struct session_io *io)
 	return more;
 }
 
-/* PARENT: more of the corporate proxy's answer. */
-static bool
-session_io_read_parent(struct session_io *io)
-{
-	struct session *session = &io->session;
-	enum session_event event;
-	bool more;
-
-	if (!(io->upstream_can & (TUNNEL_CAN_READ | TUNNEL_HUNG_UP)) ||
-	    session->work->parent.len > HTTP_HEAD_BYTES_MAX)
-		return false;
-	event = session_io_read(io->shared, io->upstream_fd, &io->upstream_can,
-	    &session->work->parent, HTTP_HEAD_BYTES_MAX, &more);
-	if (event == SESSION_EVENT_CLIENT_BYTES)
-		session_step(session, SESSION_EVENT_PARENT_BYTES);
-	else if (event != SESSION_EVENT_COUNT)
-		session_step(session, SESSION_EVENT_UPSTREAM_LOST);
-	return more;
-}
-
 /* LINGER: what the client still sends is dropped. */
 static bool
 session_io_drain(struct session_io *io)
@@ -299,9 +278,6 @@ session_io_pump(struct session_io *io)
 		case SESSION_HELLO:
 			more = session_io_read_client(io);
 			break;
-		case SESSION_PARENT:
-			more = session_io_read_parent(io);
-			break;
 		case SESSION_LINGER:
 			more = session_io_drain(io);
 			break;
@@ -338,7 +314,7 @@ session_io_work_new(const struct domain *name)
 	if (work == NULL)
 		return NULL;
 	buffer_init(&work->in, SESSION_IN_MAX + TUNNEL_SCRATCH);
-	buffer_init(&work->parent, SESSION_IO_PARENT_MAX);
+	buffer_init(&work->parent, HTTP_HEAD_BYTES_MAX);
 	if (name != NULL)
 		work->name = *name;
 	return work;
@@ -470,7 +446,6 @@ session_io_shared_init(struct session_io_shared *shared,
 	limits->dial_ms = (uint64_t)config->dial_timeout_ms;
 	limits->idle_ms = (uint64_t)config->idle_timeout_s * 1000;
 	limits->total_ms = (uint64_t)config->total_timeout_s * 1000;
-	limits->parent = config->upstream_port != 0;
 	TAILQ_INIT(&shared->again);
 	TAILQ_INIT(&shared->throttled);
 	deadline_wheel_init(&shared->wheel, event_loop_now_ms());

@@ -115,22 +115,60 @@ session_net_on_dialed(enum result result, int fd, const struct ip_addr *address,
 	session_io_drive(io, SESSION_EVENT_DIALED);
 }
 
-static enum result
-session_net_dial_to(struct session_io *io, const struct ip_addr *addresses,
-    size_t count, uint16_t port)
+static struct dial_options
+session_net_options(const struct session_io *io)
 {
 	const char *congestion = io->shared->config->congestion;
-	const struct dial_options options = {
+
+	return (struct dial_options){
 	    .timeout_ms = (unsigned)io->shared->limits.dial_ms,
 	    .attempt_delay_ms = 0,
 	    .congestion = congestion[0] != '\0' ? congestion : NULL};
-
-	return dial_start(io->shared->base, addresses, count, port, &options,
-	    session_net_on_dialed, io, &io->dial);
 }
 
-/* The corporate proxy's own name was looked up: the host's configuration
- * names it, so its address is not judged. */
+/* The corporate proxy leads to one of the judged addresses, or to none. */
+static void
+session_net_on_through(enum result result, int fd, const struct ip_addr *target,
+    const struct buffer *rest, void *context)
+{
+	struct session_io *io = context;
+	struct session *session = &io->session;
+
+	io->parent = NULL;
+	session->work->fault = result;
+	if (result != RESULT_OK) {
+		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
+		return;
+	}
+	io->upstream_fd = fd;
+	session->address = *target;
+	session_io_drive(
+	    io, buffer_append(&session->work->parent, buffer_bytes_borrow(rest),
+		    rest->len) == RESULT_OK
+		    ? SESSION_EVENT_DIALED
+		    : SESSION_EVENT_DIAL_FAILED);
+}
+
+/* Ask the corporate proxy for all that was judged. Its own addresses are
+ * not judged: the host's configuration names it. */
+static enum result
+session_net_dial_through(
+    struct session_io *io, const struct ip_addr *proxies, size_t count)
+{
+	const struct session *session = &io->session;
+	const struct parent_dial_plan plan = {.proxies = proxies,
+	    .proxy_count = count,
+	    .proxy_port = io->shared->config->upstream_port,
+	    .targets = session->work->answers,
+	    .target_count = session->work->answer_count,
+	    .target_port = session->port,
+	    .options = session_net_options(io)};
+
+	return parent_dial_start(
+	    io->shared->base, &plan, session_net_on_through, io, &io->parent);
+}
+
+/* The corporate proxy's own name was looked up. */
 static void
 session_net_on_parent(
     enum result result, const struct dns_answer *answer, void *context)
@@ -139,8 +177,8 @@ session_net_on_parent(
 
 	io->query = NULL;
 	if (result == RESULT_OK)
-		result = session_net_dial_to(io, answer->addresses,
-		    answer->count, io->shared->config->upstream_port);
+		result = session_net_dial_through(
+		    io, answer->addresses, answer->count);
 	io->session.work->fault = result;
 	if (result != RESULT_OK)
 		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
@@ -151,13 +189,15 @@ session_net_dial(struct session *session)
 {
 	struct session_io *io = session_net_of(session);
 	const struct proxy_config *config = io->shared->config;
+	const struct dial_options options = session_net_options(io);
 
 	if (config->upstream_port == 0)
-		return session_net_dial_to(io, session->work->answers,
-		    session->work->answer_count, session->port);
+		return dial_start(io->shared->base, session->work->answers,
+		    session->work->answer_count, session->port, &options,
+		    session_net_on_dialed, io, &io->dial);
 	if (config->upstream_address.family != 0)
-		return session_net_dial_to(
-		    io, &config->upstream_address, 1, config->upstream_port);
+		return session_net_dial_through(
+		    io, &config->upstream_address, 1);
 	return dns_lookup(io->shared->dns, &config->upstream_name,
 	    session_net_on_parent, io, &io->query);
 }
@@ -171,6 +211,7 @@ session_net_cancel(struct session *session)
 		dns_cancel(&io->query);
 	if (io->dial != NULL)
 		dial_cancel(&io->dial);
+	parent_dial_cancel(&io->parent);
 }
 
 /* The oldest that was answered but keeps its hello back. */
@@ -212,24 +253,12 @@ session_net_send_client(struct session *session, const void *bytes, size_t len)
 	return session_net_send(session_net_of(session)->client_fd, bytes, len);
 }
 
-static enum result
-session_net_send_upstream(
-    struct session *session, const void *bytes, size_t len)
-{
-	struct session_io *io = session_net_of(session);
-
-	session_net_watch(
-	    io, &io->upstream_event, io->upstream_fd, session_io_on_upstream);
-	return session_net_send(io->upstream_fd, bytes, len);
-}
-
 static void
 session_net_decided(struct session_io *io)
 {
 	io->shared->on_decision(&io->session, io->shared->context);
-	if (!event_initialized(&io->upstream_event))
-		session_net_watch(io, &io->upstream_event, io->upstream_fd,
-		    session_io_on_upstream);
+	session_net_watch(
+	    io, &io->upstream_event, io->upstream_fd, session_io_on_upstream);
 }
 
 static enum result
@@ -337,7 +366,6 @@ const struct session_actions session_net_actions = {
     .make_room = session_net_make_room,
     .cancel = session_net_cancel,
     .send_client = session_net_send_client,
-    .send_upstream = session_net_send_upstream,
     .start_tunnel = session_net_start_tunnel,
     .start_exchange = session_net_start_exchange,
     .linger = session_net_linger,

@@ -11,6 +11,7 @@
 
 #include "common/dial.h"
 #include "egress-proxy/exchange.h"
+#include "egress-proxy/parent_dial.h"
 #include "egress-proxy/session_actions.h"
 #include "egress-proxy/session_io.h"
 
@@ -33,6 +34,7 @@ struct session_io {
 	struct exchange *exchange;
 	struct dns_query *query;
 	struct dial *dial;
+	struct parent_dial *parent;
 	TAILQ_ENTRY(session_io) wait;
 };
 

@@ -20,7 +20,6 @@ session_place_of(const struct session *session, enum session_state state)
 			   : SESSION_LIST_OPENING;
 	case SESSION_RESOLVE:
 	case SESSION_DIAL:
-	case SESSION_PARENT:
 		return SESSION_LIST_OPENING;
 	case SESSION_TUNNEL:
 	case SESSION_EXCHANGE:

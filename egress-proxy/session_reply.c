@@ -5,8 +5,6 @@
  */
 #include "egress-proxy/session_reply.h"
 
-#include <stdio.h>
-
 #include "common/buffer.h"
 #include "egress-proxy/session_actions.h"
 
@@ -41,26 +39,5 @@ session_reply_send(struct session *session, unsigned status)
 		result = session->actions->send_client(
 		    session, buffer_bytes_borrow(&reply), reply.len);
 	buffer_free(&reply);
-	return result;
-}
-
-enum result
-session_reply_ask_parent(struct session *session, const struct ip_addr *target)
-{
-	bool v6 = target->family == 6;
-	char address[IP_ADDR_TEXT_MAX], authority[IP_ADDR_TEXT_MAX + 8];
-	struct buffer ask;
-	enum result result;
-
-	ip_addr_text(target, address);
-	(void)snprintf(authority, sizeof(authority), v6 ? "[%s]:%u" : "%s:%u",
-	    address, session->port);
-	buffer_init(&ask, 512);
-	result = buffer_printf(&ask, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n",
-	    authority, authority);
-	if (result == RESULT_OK)
-		result = session->actions->send_upstream(
-		    session, buffer_bytes_borrow(&ask), ask.len);
-	buffer_free(&ask);
 	return result;
 }

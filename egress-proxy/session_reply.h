@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What a session says in its own words: the 200 of a CONNECT, refusals, and
- * the question to a corporate proxy. RESULT_OK: all of it was sent.
+ * What a session says in its own words: the 200 of a CONNECT, and refusals.
+ * RESULT_OK: all of it was sent.
  */
 #ifndef EGRESS_PROXY_SESSION_REPLY_H
 #define EGRESS_PROXY_SESSION_REPLY_H
@@ -16,10 +16,5 @@ enum result session_reply_send(struct session *session, unsigned status);
 
 /* A TLS client is told by an alert: access_denied (RFC 8446 section 6.2). */
 enum result session_reply_alert(struct session *session);
-
-/* Ask for the judged address, never for the name: the corporate proxy would
- * look it up again. */
-enum result session_reply_ask_parent(
-    struct session *session, const struct ip_addr *target);
 
 #endif

@@ -15,6 +15,7 @@ foreach(part session session_limits)
 	add_machine_test(${part} LIBRARIES egress_session
 	    SOURCES ${CMAKE_SOURCE_DIR}/tests/machine/session_script.c)
 endforeach()
+add_machine_test(parent_dial LIBRARIES egress_io)
 foreach(part deadline_wheel egress_quota http_body decision_table)
 	add_unit_test(${part} LIBRARIES egress_session)
 endforeach()

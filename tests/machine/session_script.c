@@ -82,19 +82,6 @@ session_script_send_client(
 }
 
 static enum result
-session_script_send_upstream(
-    struct session *session, const void *bytes, size_t len)
-{
-	struct session_script *test = session_script_of(session);
-
-	assert_true(len < sizeof(test->asked));
-	memcpy(test->asked, bytes, len);
-	test->asked[len] = '\0';
-	session_script_note(session, "ask");
-	return RESULT_OK;
-}
-
-static enum result
 session_script_start_tunnel(struct session *session)
 {
 	session_script_note(session, "tunnel");
@@ -130,9 +117,8 @@ session_script_report(struct session *session)
 static const struct session_actions session_script_actions = {
     session_script_now, session_script_resolve, session_script_dial,
     session_script_make_room, session_script_cancel, session_script_send_client,
-    session_script_send_upstream, session_script_start_tunnel,
-    session_script_start_exchange, session_script_linger,
-    session_script_release, session_script_report};
+    session_script_start_tunnel, session_script_start_exchange,
+    session_script_linger, session_script_release, session_script_report};
 
 struct host_policy *
 session_script_policy(const char *allow, const char *deny)
@@ -156,8 +142,7 @@ static const struct session_limits session_script_limits = {.max_tunnels = 2,
     .lookup_ms = 5000,
     .dial_ms = 8000,
     .idle_ms = 300000,
-    .total_ms = 28800000,
-    .parent = false};
+    .total_ms = 28800000};
 
 struct session_script *
 session_script_new(const char *allow)
@@ -310,7 +295,6 @@ session_script_reach(enum session_state state)
 	struct session_script *test = session_script_new(
 	    plain ? "http://" SESSION_SCRIPT_NAME : SESSION_SCRIPT_NAME);
 
-	test->limits.parent = state == SESSION_PARENT;
 	if (state > SESSION_NEW)
 		session_step(&test->session, SESSION_EVENT_ACCEPTED);
 	if (state == SESSION_LINGER) {

@@ -21,7 +21,6 @@ struct session_script {
 	uint64_t now_ms;
 	char trace[512]; /* the actions, in order */
 	char said[4096]; /* to the client */
-	char asked[512]; /* of the upstream */
 	bool stuck;      /* neither lookup nor dial can be started */
 	bool room, deaf; /* make_room's answer; send_client fails */
 	bool reset;      /* of the release */

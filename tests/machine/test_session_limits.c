@@ -51,8 +51,6 @@ test_session_limits_deadlines(void **unused)
 	    {SESSION_RESOLVE, 5000, SESSION_LINGER, SESSION_REASON_REFUSED,
 		"504"},
 	    {SESSION_DIAL, 8000, SESSION_LINGER, SESSION_REASON_REFUSED, "504"},
-	    {SESSION_PARENT, 8000, SESSION_LINGER, SESSION_REASON_REFUSED,
-		"504"},
 	    {SESSION_TUNNEL, 300000, SESSION_CLOSED, SESSION_REASON_IDLE, NULL},
 	    {SESSION_EXCHANGE, 300000, SESSION_LINGER, SESSION_REASON_IDLE,
 		"504"},
@@ -177,8 +175,8 @@ test_session_limits_full_makes_room(void **unused)
 /* --- what can happen in every state --- */
 
 static const enum session_state test_session_limits_states[] = {SESSION_NEW,
-    SESSION_HEAD, SESSION_HELLO, SESSION_RESOLVE, SESSION_DIAL, SESSION_PARENT,
-    SESSION_TUNNEL, SESSION_EXCHANGE, SESSION_LINGER};
+    SESSION_HEAD, SESSION_HELLO, SESSION_RESOLVE, SESSION_DIAL, SESSION_TUNNEL,
+    SESSION_EXCHANGE, SESSION_LINGER};
 #define TEST_SESSION_STATES                   \
 	(sizeof(test_session_limits_states) / \
 	    sizeof(test_session_limits_states[0]))
@@ -358,51 +356,6 @@ test_session_limits_byte_limit(void **unused)
 	session_script_free(test);
 }
 
-/* --- the corporate proxy --- */
-
-static void
-test_session_limits_parent_answer(struct session_script *test, const char *text)
-{
-	assert_int_equal(
-	    buffer_append_text(&test->session.work->parent, text), RESULT_OK);
-	session_step(&test->session, SESSION_EVENT_PARENT_BYTES);
-}
-
-static void
-test_session_limits_parent(void **unused)
-{
-	struct session_script *test = session_script_reach(SESSION_PARENT);
-
-	(void)unused;
-	assert_non_null(strstr(test->asked, "CONNECT 93.184.215.14:443 "));
-	assert_null(strstr(test->asked, SESSION_SCRIPT_NAME));
-	test_session_limits_parent_answer(test, "HTTP/1.1 200 OK\r\n");
-	assert_int_equal(test->session.state, SESSION_PARENT);
-	test_session_limits_parent_answer(test, "\r\n");
-	assert_int_equal(test->session.state, SESSION_HELLO);
-	session_script_free(test);
-}
-
-static void
-test_session_limits_parent_refuses(void **unused)
-{
-	static const char *const answers[] = {
-	    "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n",
-	    "HTTP/1.1 302 Found\r\nLocation: http://x/\r\n\r\n",
-	    "HTTP/1.1 100 Continue\r\n\r\n", "SSH-2.0-x\r\n"};
-
-	(void)unused;
-	for (size_t i = 0; i < sizeof(answers) / sizeof(answers[0]); i++) {
-		struct session_script *test =
-		    session_script_reach(SESSION_PARENT);
-
-		test_session_limits_parent_answer(test, answers[i]);
-		session_script_expect(test, answers[i], SESSION_LINGER,
-		    SESSION_REASON_REFUSED, DENY_DIAL_FAILED);
-		session_script_free(test);
-	}
-}
-
 int
 main(void)
 {
@@ -424,8 +377,6 @@ main(void)
 	    cmocka_unit_test(test_session_limits_every_event),
 	    cmocka_unit_test(test_session_limits_deaf),
 	    cmocka_unit_test(test_session_limits_byte_limit),
-	    cmocka_unit_test(test_session_limits_parent),
-	    cmocka_unit_test(test_session_limits_parent_refuses),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

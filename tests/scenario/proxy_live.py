@@ -230,6 +230,36 @@ def parent():
     world.drive.stop()
 
 
+def parent_of_two():
+    heads = []
+
+    def behaviour(conn):
+        heads.append(tunnel_client.read_head(conn).split(b"\r\n")[0])
+        if len(heads) == 1:
+            conn.sendall(b"HTTP/1.1 503 Not that one\r\n\r\n")
+            conn.close()
+            return
+        conn.sendall(b"HTTP/1.1 200 OK\r\n\r\n")
+        conn.recv(65536)
+        conn.sendall(b"through")
+        conn.close()
+
+    proxy = tunnel_client.Upstream(behaviour, address="127.0.0.32")
+    judged = ["127.0.0.31", "93.184.215.14"]
+    world = World("--upstream-proxy", f"127.0.0.32:{proxy.port}", port=8443,
+                  zone={NAME: judged})
+    conn = world.tunnel()
+    check("an address that the corporate proxy does not reach: it is asked "
+          "for the next judged one",
+          sorted(heads) == [f"CONNECT {a}:8443 HTTP/1.1".encode()
+                            for a in judged], heads)
+    check("and the tunnel goes through", conn.recv(100) == b"through")
+    conn.close()
+    check("the line names the address that was reached",
+          world.last(1).get("address", "?").encode() in heads[-1], heads)
+    world.drive.stop()
+
+
 def direct():
     world = World(direct=True)
     wrong = socket.create_connection(world.direct)
@@ -336,7 +366,7 @@ def descriptors():
 
 
 for part in (half_close, backpressure, narrowing, closing, times, numbers,
-             bytes_and_rate, parent, direct, resolver, decisions,
-             descriptors):
+             bytes_and_rate, parent, parent_of_two, direct, resolver,
+             decisions, descriptors):
     part()
 harness.finish()
