@@ -14,6 +14,7 @@
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/package/env_entry.h"
 #include "supervisor/package/install.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/policy/suffix_check.h"
@@ -27,7 +28,7 @@ struct command_mcp_install {
 	struct engine_host host;
 	struct command_ledger ledger;
 	struct config *config;
-	json_t *allow, *tools, *args; /* owned */
+	json_t *allow, *tools, *args, *env; /* owned */
 	char files[4096], lockfile[4096];
 	const char *name, *lockfile_option;
 	bool json, has_host;
@@ -83,6 +84,37 @@ command_mcp_install_tool(struct command_mcp_install *run, const char *text)
 	return COMMAND_DONE;
 }
 
+/* --env NAME=VALUE, kept in the lockfile. */
+static int
+command_mcp_install_env(struct command_mcp_install *run, const char *text)
+{
+	char name[ENV_ENTRY_NAME_MAX + 1];
+	size_t len = strcspn(text, "=");
+	enum env_entry_verdict verdict;
+	json_t *value;
+
+	if (text[len] != '=')
+		return command_error(
+		    COMMAND_USAGE, "--env '%s' is no NAME=VALUE", text);
+	verdict = env_entry_judge(text, len, text + len + 1);
+	value = json_string(text + len + 1); /* NULL: not UTF-8 */
+	if (verdict == ENV_ENTRY_OK && value == NULL)
+		verdict = ENV_ENTRY_NO_VALUE;
+	(void)snprintf(name, sizeof(name), "%.*s",
+	    len < sizeof(name) ? (int)len : (int)sizeof(name) - 1, text);
+	if (verdict == ENV_ENTRY_OK &&
+	    json_object_get(run->env, name) == NULL &&
+	    json_object_size(run->env) < ENV_ENTRY_MAX &&
+	    json_object_set_new(run->env, name, value) == 0)
+		return COMMAND_DONE;
+	if (verdict != ENV_ENTRY_OK)
+		return command_error(COMMAND_USAGE, "--env '%s' %s", name,
+		    env_entry_text(verdict));
+	return command_error(COMMAND_USAGE,
+	    "--env '%s': each name once, and at most %u of them", name,
+	    ENV_ENTRY_MAX);
+}
+
 static int
 command_mcp_install_files(struct command_mcp_install *run, const char *text)
 {
@@ -134,6 +166,8 @@ command_mcp_install_option(struct command_mcp_install *run, int option)
 		return command_mcp_install_tool(run, optarg);
 	case 'f':
 		return command_mcp_install_files(run, optarg);
+	case 'v':
+		return command_mcp_install_env(run, optarg);
 	case 's':
 		return command_mcp_install_state(run, optarg);
 	case 'n':
@@ -165,6 +199,7 @@ command_mcp_install_options(
 	    {"tool", required_argument, NULL, 't'},
 	    {"files", required_argument, NULL, 'f'},
 	    {"state", required_argument, NULL, 's'},
+	    {"env", required_argument, NULL, 'v'},
 	    {"name", required_argument, NULL, 'n'},
 	    {"entry", required_argument, NULL, 'e'},
 	    {"lockfile", required_argument, NULL, 'l'},
@@ -258,6 +293,7 @@ command_mcp_install_parse(
 		return code;
 	run->request.allow = run->allow;
 	run->request.args = run->args;
+	run->request.env = run->env;
 	run->request.lockfile = run->lockfile;
 	result = lockfile_path(
 	    run->lockfile_option, run->lockfile, sizeof(run->lockfile), &fault);
@@ -382,6 +418,7 @@ command_mcp_install(int argc, char **argv)
 		return command_error(COMMAND_INTERNAL, "out of memory");
 	run->allow = json_array();
 	run->args = json_array();
+	run->env = json_object();
 	code = command_mcp_install_parse(run, argc, argv);
 	if (code == COMMAND_DONE)
 		code = command_mcp_install_run(run);
@@ -392,6 +429,7 @@ command_mcp_install(int argc, char **argv)
 	json_decref(run->allow);
 	json_decref(run->tools);
 	json_decref(run->args);
+	json_decref(run->env);
 	free(run);
 	return code;
 }
@@ -402,9 +440,10 @@ const struct command command_mcp_install_rows[] = {
 	"Usage: agentnode mcp install npm:NAME@X.Y.Z | pypi:NAME==X.Y.Z | "
 	"./FOLDER\n"
 	"         [--allow HOST[:PORT]]... [--tool NAME]... [--files DIR]\n"
-	"         [--state SIZE] [--name SLUG] [--entry PATH] "
-	"[--allow-scripts]\n"
-	"         [--lockfile FILE] [--json] [-- ARGUMENT...]\n\n"
+	"         [--state SIZE] [--env NAME=VALUE]... [--name SLUG]\n"
+	"         [--entry PATH] [--allow-scripts] [--lockfile FILE] "
+	"[--json]\n"
+	"         [-- ARGUMENT...]\n\n"
 	"Fetches in a sandbox that reaches the package registry only, runs no\n"
 	"scripts of packages, records every dependency with its integrity, "
 	"and\n"
@@ -414,13 +453,15 @@ const struct command command_mcp_install_rows[] = {
 	"  --tool NAME       expose this tool only (repeatable)\n"
 	"  --files DIR       copy this folder to /files at every start\n"
 	"  --state SIZE      keep /state between runs, at most SIZE\n"
+	"  --env NAME=VALUE  set this variable at every run; not for secrets\n"
 	"  --name SLUG       short name; made from the package's else\n"
 	"  --entry PATH      folders: the file to start\n"
 	"  --allow-scripts   run the packages' install scripts, in the "
 	"sandbox\n"
 	"  --lockfile FILE   instead of the one in force\n\n"
 	"Example: agentnode mcp install npm:@modelcontextprotocol/"
-	"server-memory@2025.4.25\n",
+	"server-memory@2025.4.25\n"
+	"         --state 1m --env MEMORY_FILE_PATH=/state/memory.jsonl\n",
 	command_mcp_install},
     {NULL, NULL, NULL, NULL},
 };

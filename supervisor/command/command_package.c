@@ -8,6 +8,7 @@
 #include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -226,7 +227,7 @@ command_package_fill(const char *slug, const json_t *entry, json_t *row)
 	} copies[] = {{"claimed_tier", "trust_level"},
 	    {"command", "mcp_preinstall_command"}, {"words", "mcp_command"},
 	    {"allow", "mcp_allowed_domains"}, {"tools", "tools"},
-	    {"files", "files"}, {"state", "state"},
+	    {"files", "files"}, {"state", "state"}, {"env", "env"},
 	    {"volume", "mcp_sandbox_volume"}, {"hash", "volume_content_hash"},
 	    {"volume_path", "volume_host_path"},
 	    {"dependencies", "dependencies"}};
@@ -269,6 +270,18 @@ command_package_print_list(const char *title, const json_t *list)
 	printf("\n");
 }
 
+/* JSON, ASCII only: a value is free text. */
+static void
+command_package_print_env(const json_t *env)
+{
+	char *text =
+	    json_is_object(env) ? json_dumps(env, JSON_ENSURE_ASCII) : NULL;
+
+	if (text != NULL)
+		printf("%-14s %s\n", "sets", text);
+	free(text);
+}
+
 static void
 command_package_print(const json_t *row)
 {
@@ -289,6 +302,7 @@ command_package_print(const json_t *row)
 	    json_is_true(json_object_get(row, "consent")) ? "yes" : "no");
 	command_package_print_list("command", json_object_get(row, "command"));
 	command_package_print_list("reaches", json_object_get(row, "allow"));
+	command_package_print_env(json_object_get(row, "env"));
 	command_package_print_list("tools", json_object_get(row, "tools"));
 	command_package_print_list(
 	    "dependencies", json_object_get(row, "dependencies"));

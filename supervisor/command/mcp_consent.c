@@ -5,6 +5,8 @@
  */
 #include "supervisor/command/mcp_consent.h"
 
+#include <string.h>
+
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/policy/consent.h"
 
@@ -12,7 +14,7 @@
 
 const struct mcp_consent_field mcp_consent_fields[] = {{"mcp_install", "is"},
     {"mcp_allowed_domains", "reaches"}, {"files", "reads"}, {"state", "keeps"},
-    {"tools", "offers"}, {"mcp_preinstall_command", "starts"},
+    {"env", "sets"}, {"tools", "offers"}, {"mcp_preinstall_command", "starts"},
     {"mcp_command", "with the words"}, {"volume_content_hash", "sealed as"},
     {NULL, NULL}};
 
@@ -54,6 +56,21 @@ mcp_consent_given(const struct mcp_consent *consent, const char *slug,
 	return false;
 }
 
+/* A record holds names, never values: of "env" the names. */
+static json_t *
+mcp_consent_value(const char *key, const json_t *value)
+{
+	json_t *names, *text;
+	const char *name;
+
+	if (strcmp(key, "env") != 0 || !json_is_object(value))
+		return json_incref((json_t *)value);
+	names = json_array();
+	json_object_foreach((json_t *)value, name, text)
+	    json_array_append_new(names, json_string(name));
+	return names;
+}
+
 /* Of a long entry its hash alone: a record is one datagram on its way. */
 static bool
 mcp_consent_fits(const json_t *value, size_t *left)
@@ -83,10 +100,12 @@ mcp_consent_record(const char *slug, const json_t *entry, const char *lockfile)
 		value = json_object_get(entry, field->key);
 		if (value == NULL || json_is_null(value))
 			continue;
+		value = mcp_consent_value(field->key, value);
 		if (mcp_consent_fits(value, &left))
 			(void)json_object_set(fields, field->key, value);
 		else
 			whole = false;
+		json_decref(value);
 	}
 	(void)json_object_set_new(fields, "whole", json_boolean(whole));
 	return fields;

@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/package/env_entry.h"
+
 /* Folders of the container that files must not hide. */
 static const char *const mcp_package_reserved[] = {"/bin", "/boot", "/dev",
     "/etc", "/home", "/lib", "/lib64", "/pack", "/proc", "/root", "/run",
@@ -168,6 +170,31 @@ mcp_package_places(const json_t *entry, const char *slug,
 	return RESULT_OK;
 }
 
+static enum result
+mcp_package_env(const json_t *entry, const char *slug,
+    struct mcp_package *package, struct json_fault *fault)
+{
+	json_t *env = json_object_get(entry, "env"), *value;
+	const char *name;
+
+	if (!json_is_object(env))
+		return RESULT_OK;
+	json_object_foreach(env, name, value)
+	{
+		const char *text = json_string_value(value);
+		enum env_entry_verdict verdict = env_entry_judge(
+		    name, strlen(name), text != NULL ? text : "\n");
+
+		if (verdict == ENV_ENTRY_OK)
+			continue;
+		json_field_fault(fault, "%s: env.%.64s %s", slug, name,
+		    env_entry_text(verdict));
+		return RESULT_REFUSED;
+	}
+	package->env = env;
+	return RESULT_OK;
+}
+
 static const json_t *
 mcp_package_list(const json_t *entry, const char *key)
 {
@@ -196,6 +223,8 @@ mcp_package_read(const char *slug, const json_t *entry,
 		result = mcp_package_sealed(entry, slug, package_r, fault);
 	if (result == RESULT_OK)
 		result = mcp_package_places(entry, slug, package_r, fault);
+	if (result == RESULT_OK)
+		result = mcp_package_env(entry, slug, package_r, fault);
 	package_r->domains = mcp_package_list(entry, "mcp_allowed_domains");
 	package_r->tools = mcp_package_list(entry, "tools");
 	package_r->command = mcp_package_list(entry, "mcp_command");

@@ -30,6 +30,7 @@ struct mcp_package {
 	const json_t *command; /* [name, words for the server...] or NULL */
 	const char *files_dir, *files_target; /* NULL: no files */
 	uint64_t state_size;                  /* 0: no state */
+	const json_t *env; /* name -> text, each of them judged; or NULL */
 };
 
 /* True for entries that are MCP servers at all. */

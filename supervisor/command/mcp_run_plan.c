@@ -6,6 +6,7 @@
 #include "supervisor/command/mcp_run_plan.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "egress-proxy/policy_entry.h"
@@ -174,7 +175,46 @@ mcp_run_plan_command(
 	return RESULT_OK;
 }
 
-/* Ours, then the operator's. A server that keeps state lives in it. */
+/* Is this name given with the call? That one counts. */
+static bool
+mcp_run_plan_is_given(const struct mcp_run_options *options, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < options->env_count; i++) {
+		if (strncmp(options->env[i], name, len) == 0 &&
+		    options->env[i][len] == '=')
+			return true;
+	}
+	return false;
+}
+
+/* What the entry keeps, as NAME=VALUE. */
+static enum result
+mcp_run_plan_kept(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	const char *name;
+	json_t *value;
+
+	json_object_foreach((json_t *)plan->package.env, name, value)
+	{
+		if (mcp_run_plan_is_given(options, name))
+			continue;
+		if (plan->kept_count == ENV_ENTRY_MAX ||
+		    asprintf(&plan->kept[plan->kept_count], "%s=%s", name,
+			json_string_value(value)) < 0) {
+			json_field_fault(&plan->fault, "out of memory");
+			return mcp_run_plan_fail(
+			    plan, RESULT_NO_MEMORY, "internal");
+		}
+		plan->kept_count++;
+	}
+	return RESULT_OK;
+}
+
+/* Ours, the entry's, then the operator's. A server that keeps state lives
+ * in it. */
 static void
 mcp_run_plan_environment(
     struct mcp_run_plan *plan, const struct mcp_run_options *options)
@@ -191,6 +231,8 @@ mcp_run_plan_environment(
 		plan->env[count++] = "HOME=" MCP_PACKAGE_STATE;
 		plan->spec.cwd = MCP_PACKAGE_STATE;
 	}
+	for (i = 0; i < plan->kept_count; i++)
+		plan->env[count++] = plan->kept[i];
 	for (i = 0; i < options->env_count; i++)
 		plan->env[count++] = options->env[i];
 	plan->env[count] = NULL;
@@ -293,6 +335,8 @@ mcp_run_plan_make(
 		result = mcp_run_plan_command(plan_r, options);
 	if (result == RESULT_OK)
 		result = mcp_run_plan_egress(plan_r, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_kept(plan_r, options);
 	if (result != RESULT_OK)
 		return result;
 	mcp_run_plan_environment(plan_r, options);
@@ -305,6 +349,8 @@ mcp_run_plan_clear(struct mcp_run_plan *plan)
 {
 	json_decref(plan->egress);
 	plan->egress = NULL;
+	while (plan->kept_count > 0)
+		free(plan->kept[--plan->kept_count]);
 	lockfile_free(&plan->lockfile);
 	config_free(&plan->config);
 }

@@ -11,6 +11,7 @@
 
 #include "supervisor/command/mcp_package.h"
 #include "supervisor/command/mcp_run.h"
+#include "supervisor/package/env_entry.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox.h"
@@ -26,7 +27,9 @@ struct mcp_run_plan {
 	struct sandbox_spec spec; /* streams and trees are added later */
 	json_t *egress;           /* owned */
 	const char *argv[MCP_RUN_PLAN_ARGS_MAX + 3];
-	const char *env[MCP_RUN_ENV_MAX + 8];
+	const char *env[MCP_RUN_ENV_MAX + ENV_ENTRY_MAX + 8];
+	char *kept[ENV_ENTRY_MAX]; /* owned; of the entry, "NAME=VALUE" */
+	size_t kept_count;
 	char code[MCP_RUN_PLAN_CODE_MAX]; /* why not, when it fails */
 	struct json_fault fault;
 };

@@ -143,20 +143,37 @@ install_consent(struct install *install, const json_t *entry)
 	    "%s", fault.text[0] != '\0' ? fault.text : result_text(result));
 }
 
+/* Names: a record holds no content. NULL: none. */
+static json_t *
+install_env_names(const json_t *env)
+{
+	json_t *names = NULL, *value;
+	const char *name;
+
+	json_object_foreach((json_t *)env, name, value)
+	{
+		if (names == NULL)
+			names = json_array();
+		(void)json_array_append_new(names, json_string(name));
+	}
+	return names;
+}
+
 static enum result
 install_record(struct install *install, const json_t *entry)
 {
 	const struct install_request *request = install->request;
 	struct json_fault fault = {""};
 	json_t *fields = json_pack(
-	    "{s:s,s:O,s:O,s:O,s:O,s:O*,s:O*,s:O*,s:s,s:b}", "package",
+	    "{s:s,s:O,s:O,s:O,s:O,s:O*,s:O*,s:O*,s:o*,s:s,s:b}", "package",
 	    request->slug, "version", json_object_get(entry, "version"),
 	    "artifact_hash", json_object_get(entry, "artifact_hash"),
 	    "mcp_install", json_object_get(entry, "mcp_install"),
 	    "allowed_domains", json_object_get(entry, "mcp_allowed_domains"),
 	    "files", json_object_get(entry, "files"), "state",
 	    json_object_get(entry, "state"), "tools",
-	    json_object_get(entry, "tools"), "lockfile", request->lockfile,
+	    json_object_get(entry, "tools"), "env",
+	    install_env_names(request->env), "lockfile", request->lockfile,
 	    "scripts", request->allow_scripts);
 	enum result result =
 	    fields == NULL ? RESULT_NO_MEMORY

@@ -28,6 +28,7 @@ struct install_request {
 	const json_t *args;   /* texts behind the command */
 	const char *files;    /* absolute folder of --files; NULL */
 	uint64_t state_size;  /* bytes; 0: none */
+	const json_t *env;    /* name -> text, judged; NULL: none */
 	const char *entry;    /* --entry: path in the tree; NULL */
 	const char *lockfile; /* path of the lockfile in force */
 	bool allow_scripts;

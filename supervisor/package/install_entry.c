@@ -61,6 +61,8 @@ install_entry_options(json_t *entry, const struct install_request *request)
 		(void)json_object_set_new(entry, "files",
 		    json_pack("{s:s,s:s}", "dir", request->files, "target",
 			INSTALL_ENTRY_FILES));
+	if (json_object_size(request->env) > 0)
+		(void)json_object_set(entry, "env", (json_t *)request->env);
 	if (request->state_size > 0)
 		(void)json_object_set_new(entry, "state",
 		    json_pack(

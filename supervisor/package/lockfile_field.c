@@ -7,6 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/package/env_entry.h"
 #include "supervisor/package/lockfile_field.h"
 
 #define LOCKFILE_FIELD_TEXT_MAX 4096U
@@ -242,6 +243,30 @@ lockfile_field_files(
 	    value, path, "target", LOCKFILE_FIELD_TEXT_MAX - 1, &text, fault);
 }
 
+/* Whether a name may be set at all is asked when it would be. */
+static void
+lockfile_field_env(
+    const json_t *value, const char *path, struct json_fault *fault)
+{
+	const char *name;
+	json_t *text;
+
+	if (json_object_size(value) > ENV_ENTRY_MAX)
+		json_field_fault(
+		    fault, "%s: more than %u variables", path, ENV_ENTRY_MAX);
+	json_object_foreach((json_t *)value, name, text)
+	{
+		const char *bytes = json_string_value(text);
+
+		if (bytes == NULL ||
+		    env_entry_form(name, strlen(name), bytes) != ENV_ENTRY_OK)
+			json_field_fault(fault,
+			    "%s.%.64s: must be a plain name and a text of at "
+			    "most %u bytes without control bytes",
+			    path, name, ENV_ENTRY_VALUE_MAX);
+	}
+}
+
 static void
 lockfile_field_state(
     const json_t *value, const char *path, struct json_fault *fault)
@@ -326,6 +351,7 @@ const struct lockfile_field lockfile_field_table[] = {
 	TEXT("volume_host_path", OURS, lockfile_field_absolute),
 	OBJECT("files", OURS, lockfile_field_files),
 	OBJECT("state", OURS, lockfile_field_state),
+	OBJECT("env", OURS, lockfile_field_env),
 	LIST("dependencies", OURS, lockfile_field_dependencies),
 	TEXT("installed_at", MUTABLE, NULL),
 	TEXT("last_trust_check", MUTABLE, NULL),

@@ -139,24 +139,24 @@ def filesystem(home):
 
 
 def memory(home):
-    mcp_setup.install(home, mcp_setup.MEMORY, "--state", "1m")
-    words = ("--env", "MEMORY_FILE_PATH=/state/memory.jsonl")
+    mcp_setup.install(home, mcp_setup.MEMORY, "--state", "1m", "--env",
+                      "MEMORY_FILE_PATH=/state/memory.jsonl")
     entity = {"name": "Ada", "entityType": "person",
               "observations": ["writes programs"]}
     out = sdk(home, "server-memory", [
         ["tools"], ["call", "create_entities", {"entities": [entity]}],
-        ["call", "read_graph", {}]], words)
+        ["call", "read_graph", {}]])
     check("memory: an entity is made",
           "Ada" in json.dumps(out["results"][1:]), out["results"][1:])
     out = sdk(home, "server-memory", [
         ["call", "search_nodes", {"query": "Ada"}],
         ["call", "add_observations", {"observations": [
-            {"entityName": "Ada", "contents": ["likes engines"]}]}]], words)
+            {"entityName": "Ada", "contents": ["likes engines"]}]}]])
     check("memory: it is there in the next run",
           "writes programs" in json.dumps(out["results"][0]),
           out["results"])
     graph, raw = inspector(home, "server-memory", "--method", "tools/call",
-                           "--tool-name", "read_graph", run=words)
+                           "--tool-name", "read_graph")
     check("memory: and in the one after, for the Inspector",
           "likes engines" in json.dumps(graph), raw)
 
