@@ -87,16 +87,17 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 {
 	struct sandbox *sandbox = context;
 	char detail[256] = "";
-	enum result result;
+	enum result result, watched;
 
 	if (sandbox->state != SANDBOX_HELLO)
 		return;
+	/* Held before it is looked at, so that all below is one process's. */
+	watched = sandbox_inside_watch(sandbox, pid);
 	result = cgroup_find(pid, &sandbox->cgroup, detail, sizeof(detail));
 	memcpy(sandbox->plan.facts.container, sandbox->cgroup.id,
 	    sizeof(sandbox->plan.facts.container));
 	(void)run_lock_note(&sandbox->plan.lock, &sandbox->plan.facts);
-	if (result == RESULT_OK &&
-	    sandbox_inside_watch(sandbox, pid) != RESULT_OK) {
+	if (result == RESULT_OK && watched != RESULT_OK) {
 		sandbox_close(sandbox, "engine_failed",
 		    "the container's init or its monitor cannot be watched");
 		return;

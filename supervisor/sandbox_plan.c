@@ -352,6 +352,9 @@ sandbox_plan_argv(struct sandbox_plan *plan, struct sandbox_plan_fault *fault)
 	input->hooks = host->files.hooks;
 	input->mounts_conf = host->files.mounts;
 	input->seccomp = plan->seccomp;
+	run_lock_id_file(
+	    &host->files, plan->lock.id, plan->id_file, sizeof(plan->id_file));
+	input->id_file = plan->id_file;
 	input->kind = plan->kind;
 	input->package = plan->package;
 	input->id = plan->lock.id;
@@ -425,7 +428,7 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 	if (result == RESULT_OK)
 		result = sandbox_plan_go_make(plan_r, spec, fault_r);
 	if (result != RESULT_OK) {
-		run_lock_end(&plan_r->lock); /* nothing was started */
+		run_lock_end(&plan_r->host.files, &plan_r->lock);
 		sandbox_plan_clear(plan_r);
 	}
 	return result;

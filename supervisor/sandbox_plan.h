@@ -42,6 +42,7 @@ struct sandbox_plan {
 	struct engine_host host;
 	bool host_open;
 	struct run_lock lock;
+	char id_file[RUN_LOCK_ID_FILE_MAX];
 	struct run_lock_facts facts; /* as noted in the lock's file */
 	struct sandbox_uid uid;
 	struct cgroup_limits limits;

@@ -265,7 +265,7 @@ sandbox_steps_start(struct sandbox *sandbox)
 	enum result result;
 
 	result = container_end_new(sandbox->base, &plan->host, plan->argv->name,
-	    &end_handlers, sandbox, &sandbox->end);
+	    plan->lock.id, &end_handlers, sandbox, &sandbox->end);
 	if (result == RESULT_OK)
 		result = wiring_fd_new(sandbox->base, &plan->setup,
 		    &sandbox_inside_handlers, sandbox, &sandbox->wiring, detail,
@@ -418,7 +418,7 @@ sandbox_steps_record(struct sandbox *sandbox)
 	if (!launched)
 		sandbox->outcome.removed = true; /* there was nothing */
 	if (sandbox->outcome.removed)
-		run_lock_end(&sandbox->plan.lock);
+		run_lock_end(&sandbox->plan.host.files, &sandbox->plan.lock);
 	if (result != RESULT_OK) {
 		log_event(LOG_ERROR_LEVEL, "audit_failed",
 		    LOG_TEXT("detail", result_text(result)));

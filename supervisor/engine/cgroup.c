@@ -209,6 +209,53 @@ cgroup_find(
 	return result;
 }
 
+/* Where the engine makes groups: below the root, by its two managers. */
+static void
+cgroup_take_id(
+    struct cgroup *cgroup, const struct cgroup_mount *mount, const char *id)
+{
+	static const char *const parents[] = {"libpod_parent", "machine.slice"};
+	static const char *const ends[] = {"", ".scope"};
+
+	for (size_t i = 0; i < 2 && cgroup->count < CGROUP_DIRS_MAX; i++) {
+		struct cgroup_dir *dir = &cgroup->dirs[cgroup->count];
+		struct stat info;
+
+		(void)snprintf(dir->path, sizeof(dir->path),
+		    "%.255s/%s/" CGROUP_PREFIX "%.64s%s", mount->point,
+		    parents[i], id, ends[i]);
+		(void)snprintf(dir->controllers, sizeof(dir->controllers),
+		    "%.127s", mount->options);
+		if (lstat(dir->path, &info) == 0 && S_ISDIR(info.st_mode))
+			cgroup->count++;
+	}
+}
+
+void
+cgroup_find_id(const char *id, struct cgroup *cgroup_r)
+{
+	char *mountinfo = NULL, *save = NULL;
+
+	memset(cgroup_r, 0, sizeof(*cgroup_r));
+	if (strlen(id) != CGROUP_ID_MAX - 1 ||
+	    strspn(id, "0123456789abcdef") != CGROUP_ID_MAX - 1 ||
+	    cgroup_read("/proc/self/mountinfo", &mountinfo) != RESULT_OK)
+		return;
+	memcpy(cgroup_r->id, id, CGROUP_ID_MAX);
+	for (char *line = strtok_r(mountinfo, "\n", &save); line != NULL;
+	     line = strtok_r(NULL, "\n", &save)) {
+		struct cgroup_mount mount;
+		bool v2 = false;
+
+		if (!cgroup_mount_parse(line, &mount, &v2))
+			continue;
+		if (v2)
+			mount.options[0] = '\0';
+		cgroup_take_id(cgroup_r, &mount, id);
+	}
+	free(mountinfo);
+}
+
 /* The text of FILE of the group that has controller (any on v2). */
 static enum result
 cgroup_value(const struct cgroup *cgroup, const char *controller,

@@ -41,6 +41,10 @@ struct cgroup_limits {
 enum result cgroup_find(
     pid_t pid, struct cgroup *cgroup_r, char *detail_r, size_t detail_size);
 
+/* The groups of the container with this id where the engine makes them,
+ * found without a process to ask; count 0: there are none (any more). */
+void cgroup_find_id(const char *id, struct cgroup *cgroup_r);
+
 /* Compare what is in force with what was asked for. RESULT_MISMATCH names
  * file and value; RESULT_UNSUPPORTED: there is no group to limit. */
 enum result cgroup_check_limits(const struct cgroup *cgroup,
@@ -49,6 +53,10 @@ enum result cgroup_check_limits(const struct cgroup *cgroup,
 /* One round of SIGKILL to everything inside; how many were still there.
  * Called again until it is 0. */
 size_t cgroup_kill(const struct cgroup *cgroup);
+
+/* Remove its groups and what is below them, as far as nobody is in them;
+ * how many are left. What a runtime that was killed halfway leaves. */
+size_t cgroup_kill_remove(const struct cgroup *cgroup);
 
 /* Peak memory in bytes (0 unknown) and number of OOM kills. */
 void cgroup_counters(

@@ -150,6 +150,34 @@ cgroup_kill_namespace(const struct cgroup *cgroup)
 	return count;
 }
 
+/* One group with the groups in it; rmdir(2) takes none that has anybody. */
+static bool
+cgroup_kill_rmdir(const char *path)
+{
+	DIR *dir = opendir(path);
+	struct dirent *entry;
+
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
+			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+	return rmdir(path) == 0 || errno == ENOENT;
+}
+
+size_t
+cgroup_kill_remove(const struct cgroup *cgroup)
+{
+	size_t left = 0;
+
+	for (size_t i = 0; i < cgroup->count; i++) {
+		if (!cgroup_kill_rmdir(cgroup->dirs[i].path))
+			left++;
+	}
+	return left;
+}
+
 size_t
 cgroup_kill(const struct cgroup *cgroup)
 {

@@ -13,13 +13,17 @@
 #include <sys/stat.h>
 
 #include "common/event_loop.h"
+#include "common/log.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_argv.h"
+#include "supervisor/engine/run_lock.h"
 
 #define CONTAINER_END_TICK_MS 2U
 #define CONTAINER_END_LIMIT_MS 5000U
 #define CONTAINER_END_AGAIN_MS 100U
+#define CONTAINER_END_REMOVE_MS 20000U
+#define CONTAINER_END_TRIES 3U
 #define CONTAINER_END_CALL_MS 20000U
 
 enum container_end_state {
@@ -29,17 +33,19 @@ enum container_end_state {
 	CONTAINER_END_REMOVE, /* `rm --force` runs */
 	CONTAINER_END_ASK,    /* `container exists` runs */
 	CONTAINER_END_DELETE, /* the runtime's `delete --force` runs */
+	CONTAINER_END_GROUPS, /* its empty groups are removed */
 };
 
 struct container_end {
 	struct event_base *base;
 	const struct engine_host *host;
-	char name[RUN_ARGV_NAME_MAX];
+	char name[RUN_ARGV_NAME_MAX], run[RUN_LOCK_ID_MAX];
 	enum container_end_state state;
 	struct cgroup cgroup;
 	ino_t socket;
 	uint64_t grace; /* monotonic ms: holders are killed from then on */
 	uint64_t limit; /* monotonic ms: when to give up */
+	unsigned tries; /* removals asked for */
 	struct event *tick;
 	struct engine_call *call;
 	struct container_end_handlers handlers;
@@ -66,6 +72,21 @@ container_end_is_late(const struct container_end *end)
 	return event_loop_now_ms() >= end->limit;
 }
 
+/* Where it is although nobody told: by the id that the engine wrote down
+ * and, from then on, by that id alone. */
+static void
+container_end_look(struct container_end *end)
+{
+	char id[RUN_LOCK_CONTAINER_MAX];
+
+	if (end->cgroup.count > 0 || end->cgroup.pidns_ino != 0)
+		return;
+	memcpy(id, end->cgroup.id, sizeof(id));
+	if (id[0] == '\0')
+		run_lock_container(&end->host->files, end->run, id);
+	cgroup_find_id(id, &end->cgroup);
+}
+
 static void
 container_end_kill_round(struct container_end *end)
 {
@@ -73,6 +94,8 @@ container_end_kill_round(struct container_end *end)
 	size_t holders = holder_kill(end->socket, !grace, &end->cgroup);
 	bool dead = holders == 0;
 
+	if (!grace)
+		container_end_look(end);
 	/* In the grace it ends by itself and in order. */
 	if (!grace || holders == 0)
 		dead = cgroup_kill(&end->cgroup) == 0 && dead;
@@ -97,12 +120,32 @@ container_end_finish(
 static void
 container_end_after(struct container_end *end)
 {
+	container_end_look(end);
 	if (end->cgroup.id[0] == '\0') {
 		container_end_finish(end, true, "");
 		return;
 	}
 	container_end_enter(end, CONTAINER_END_DELETE);
 	container_end_wait(end, 0);
+}
+
+/* A group may be busy for a moment with somebody who is dead already. */
+static void
+container_end_groups(struct container_end *end)
+{
+	size_t left;
+
+	container_end_look(end);
+	left = cgroup_kill_remove(&end->cgroup);
+	if (left > 0 && !container_end_is_late(end)) {
+		container_end_wait(end, CONTAINER_END_AGAIN_MS);
+		return;
+	}
+	if (left > 0)
+		log_event(LOG_ERROR_LEVEL, "groups_left",
+		    LOG_TEXT("container", end->cgroup.id),
+		    LOG_UINT("count", left));
+	container_end_finish(end, true, "");
 }
 
 static void
@@ -115,10 +158,12 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 		container_end_enter(end, CONTAINER_END_ASK);
 		container_end_wait(end, 0);
 	} else if (end->state == CONTAINER_END_DELETE) {
-		container_end_finish(end, true, "");
+		container_end_enter(end, CONTAINER_END_GROUPS);
+		container_end_wait(end, 0);
 	} else if (code == 1) {
 		container_end_after(end);
-	} else if (container_end_is_late(end)) {
+	} else if (container_end_is_late(end) &&
+		   end->tries >= CONTAINER_END_TRIES) {
 		container_end_finish(end, false,
 		    "the engine still knows the container: run `agentnode "
 		    "sandbox gc`");
@@ -161,6 +206,8 @@ container_end_call(struct container_end *end)
 	    .output_max = 65536,
 	    .timeout_ms = CONTAINER_END_CALL_MS};
 
+	if (end->state == CONTAINER_END_REMOVE)
+		end->tries++;
 	container_end_words(end, argv);
 	engine_call_free(&end->call);
 	if (engine_call_start(end->base, &spec, container_end_on_call, end,
@@ -206,6 +253,9 @@ container_end_on_tick(evutil_socket_t fd, short what, void *context)
 	case CONTAINER_END_DELETE:
 		container_end_call(end);
 		break;
+	case CONTAINER_END_GROUPS:
+		container_end_groups(end);
+		break;
 	case CONTAINER_END_IDLE:
 		break;
 	}
@@ -213,8 +263,9 @@ container_end_on_tick(evutil_socket_t fd, short what, void *context)
 
 enum result
 container_end_new(struct event_base *base, const struct engine_host *host,
-    const char *name, const struct container_end_handlers *handlers,
-    void *context, struct container_end **end_r)
+    const char *name, const char *run,
+    const struct container_end_handlers *handlers, void *context,
+    struct container_end **end_r)
 {
 	struct container_end *end = calloc(1, sizeof(*end));
 
@@ -226,6 +277,7 @@ container_end_new(struct event_base *base, const struct engine_host *host,
 	end->handlers = *handlers;
 	end->context = context;
 	(void)snprintf(end->name, sizeof(end->name), "%s", name);
+	(void)snprintf(end->run, sizeof(end->run), "%s", run);
 	end->tick = event_new(base, -1, 0, container_end_on_tick, end);
 	if (end->tick == NULL) {
 		free(end);
@@ -261,7 +313,8 @@ container_end_remove(struct container_end *end, bool client_removed)
 		return RESULT_INTERNAL;
 	container_end_enter(
 	    end, client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE);
-	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
+	end->limit = event_loop_now_ms() + CONTAINER_END_REMOVE_MS;
+	end->tries = 0;
 	container_end_wait(end, 0);
 	return RESULT_OK;
 }

@@ -19,13 +19,15 @@ struct container_end; /* opaque */
 struct container_end_handlers {
 	/* Nothing of it lives (true), or something does after 5 s. */
 	void (*on_dead)(bool dead, void *context);
-	/* The engine no longer knows it (true), or still does after 5 s. */
+	/* The engine no longer knows it (true), or still does after 20 s and
+	 * three tries: its own calls may take seconds on a busy machine. */
 	void (*on_removed)(bool removed, const char *detail, void *context);
 };
 
-/* host is borrowed and must outlive it; name is copied. */
+/* host is borrowed and must outlive it; name and the id of the run, which
+ * tells the container's id when init never spoke, are copied. */
 enum result container_end_new(struct event_base *base,
-    const struct engine_host *host, const char *name,
+    const struct engine_host *host, const char *name, const char *run,
     const struct container_end_handlers *handlers, void *context,
     struct container_end **end_r);
 

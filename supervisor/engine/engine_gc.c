@@ -29,6 +29,7 @@ struct engine_gc {
 	struct event *again;
 	unsigned tries;
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
+	bool busy[RUN_LOCK_STALE_MAX]; /* not all of it could be removed */
 	size_t count, next;
 	struct engine_call *call;
 	engine_gc_done *done;
@@ -65,12 +66,25 @@ engine_gc_finish(struct engine_gc *gc, int exit_code, const char *detail)
 {
 	/* 0: each is removed or was unknown. Else the files stay, and the
 	 * next start tries again. */
-	for (size_t i = 0; i < gc->count && exit_code == 0; i++)
-		run_lock_forget(&gc->host->files, gc->stale[i].id);
+	for (size_t i = 0; i < gc->count && exit_code == 0; i++) {
+		if (!gc->busy[i])
+			run_lock_forget(&gc->host->files, gc->stale[i].id);
+	}
 	log_event(LOG_INFO_LEVEL, "leftovers_removed",
 	    LOG_UINT("count", gc->count), LOG_INT("exit", exit_code),
 	    LOG_TEXT("detail", detail));
 	gc->done(gc->context);
+}
+
+/* Its empty groups; while one is busy the run's file stays. */
+static void
+engine_gc_groups(struct engine_gc *gc, struct run_lock_stale *stale)
+{
+	struct cgroup left;
+
+	cgroup_find_id(stale->facts.container, &left);
+	if (cgroup_kill_remove(&left) > 0)
+		gc->busy[stale - gc->stale] = true;
 }
 
 static void
@@ -89,8 +103,9 @@ engine_gc_on_call(const struct engine_call_end *end, void *context)
 		engine_gc_finish(gc, end->exit_code, end->error);
 		return;
 	}
+	/* The runtime mostly knows nothing: no matter. */
 	if (!removing)
-		gc->next++; /* the runtime mostly knows nothing: no matter */
+		engine_gc_groups(gc, &gc->stale[gc->next++]);
 	if (!engine_gc_next(gc)) {
 		engine_gc_finish(gc, 0, "");
 		return;
@@ -107,9 +122,11 @@ engine_gc_holders(struct run_lock_facts *facts)
 	struct cgroup found;
 
 	memset(&found, 0, sizeof(found));
-	(void)holder_kill((ino_t)facts->socket, true, &found);
+	holder_kill_all((ino_t)facts->socket, &found);
 	if (facts->container[0] == '\0')
 		memcpy(facts->container, found.id, sizeof(facts->container));
+	cgroup_find_id(facts->container, &found);
+	(void)cgroup_kill(&found);
 }
 
 /* The words of `rm --force` for all that have a name; false: none has. */

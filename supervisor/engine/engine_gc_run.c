@@ -156,22 +156,36 @@ engine_gc_run_uids(const struct engine_files *files)
 		(void)closedir(dir);
 }
 
-/* What the runtime may have kept of a container whose monitor died. */
-static void
+/* What the runtime may have kept of a container whose monitor died, and
+ * its groups; false while one of them is busy. */
+static bool
 engine_gc_run_state(const struct engine_host *host, const char *id)
 {
 	const char *podman = host->memory.podman;
 	const char *argv[] = {podman, "unshare", host->memory.runtime, "delete",
 	    "--force", id, NULL};
 	char detail[ENGINE_CALL_ERROR_MAX];
+	struct cgroup left;
 
 	if (id[0] != '\0' && host->memory.runtime[0] != '\0')
 		(void)engine_gc_run_call(host,
 		    host->memory.rootless ? argv : argv + 2, NULL, NULL, NULL,
 		    detail, sizeof(detail));
+	cgroup_find_id(id, &left);
+	return cgroup_kill_remove(&left) == 0;
 }
 
-/* Runtimes that stopped before init spoke; the engine would not know. */
+/* A runtime that stopped before init spoke; the engine would not know. */
+static void
+engine_gc_run_kill(const struct run_lock_facts *facts)
+{
+	struct cgroup found;
+
+	holder_kill_all((ino_t)facts->socket, NULL);
+	cgroup_find_id(facts->container, &found);
+	(void)cgroup_kill(&found);
+}
+
 static void
 engine_gc_run_holders(const struct engine_files *files)
 {
@@ -179,22 +193,26 @@ engine_gc_run_holders(const struct engine_files *files)
 	size_t count = run_lock_stale(files, stale, RUN_LOCK_STALE_MAX);
 
 	for (size_t i = 0; i < count; i++)
-		(void)holder_kill((ino_t)stale[i].facts.socket, true, NULL);
+		engine_gc_run_kill(&stale[i].facts);
 }
 
 static void
 engine_gc_run_files(const struct engine_host *host)
 {
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
-	size_t count;
+	size_t count, forgotten;
 
 	do {
 		count = run_lock_stale(&host->files, stale, RUN_LOCK_STALE_MAX);
+		forgotten = 0;
 		for (size_t i = 0; i < count; i++) {
-			engine_gc_run_state(host, stale[i].facts.container);
+			if (!engine_gc_run_state(
+				host, stale[i].facts.container))
+				continue;
 			run_lock_forget(&host->files, stale[i].id);
+			forgotten++;
 		}
-	} while (count == RUN_LOCK_STALE_MAX);
+	} while (count == RUN_LOCK_STALE_MAX && forgotten > 0);
 }
 
 /* Each leftover of each kind to what. */

@@ -15,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/pidfd.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -22,6 +23,12 @@
 
 #define HOLDER_KILL_WORDS_MAX 65536U
 #define HOLDER_KILL_MEMFD "/memfd:agentnode-init"
+/* /proc is listed at once, and then looked through: a process that hands
+ * what it holds to its child between the two is missed, and the child too.
+ * It is handed on a few times only (client, monitor, the monitor's own
+ * fork, runtime, init), so looks that find nobody must be more than that. */
+#define HOLDER_KILL_LOOKS 7U
+#define HOLDER_KILL_ROUNDS 200U
 
 static bool
 holder_kill_links(const char *pid, int fd, const char *start)
@@ -93,22 +100,44 @@ holder_kill_one(
 	return true;
 }
 
-size_t
-holder_kill(ino_t socket, bool kill, struct cgroup *cgroup_r)
+static size_t
+holder_kill_look(const char *socket, bool kill, struct cgroup *cgroup_r)
 {
-	DIR *proc = socket == 0 ? NULL : opendir("/proc");
+	DIR *proc = opendir("/proc");
 	struct dirent *entry;
-	size_t count = 0;
-	char text[64];
+	size_t count = proc == NULL ? 1 : 0; /* not seen is not dead */
 
-	(void)snprintf(
-	    text, sizeof(text), "socket:[%" PRIuMAX "]", (uintmax_t)socket);
 	while (proc != NULL && (entry = readdir(proc)) != NULL) {
 		if (isdigit((unsigned char)entry->d_name[0]) &&
-		    holder_kill_one(entry->d_name, text, kill, cgroup_r))
+		    holder_kill_one(entry->d_name, socket, kill, cgroup_r))
 			count++;
 	}
 	if (proc != NULL)
 		(void)closedir(proc);
 	return count;
+}
+
+size_t
+holder_kill(ino_t socket, bool kill, struct cgroup *cgroup_r)
+{
+	size_t count = 0;
+	char text[64];
+
+	(void)snprintf(
+	    text, sizeof(text), "socket:[%" PRIuMAX "]", (uintmax_t)socket);
+	for (unsigned i = 0; i < HOLDER_KILL_LOOKS && socket != 0 && count == 0;
+	     i++)
+		count = holder_kill_look(text, kill, cgroup_r);
+	return count;
+}
+
+void
+holder_kill_all(ino_t socket, struct cgroup *cgroup_r)
+{
+	const struct timespec pause = {.tv_nsec = 1000000};
+	unsigned rounds = 0;
+
+	while (holder_kill(socket, true, cgroup_r) > 0 &&
+	       ++rounds < HOLDER_KILL_ROUNDS)
+		(void)nanosleep(&pause, NULL);
 }

@@ -21,4 +21,8 @@
  * only the id. socket 0: none. */
 size_t holder_kill(ino_t socket, bool kill, struct cgroup *cgroup_r);
 
+/* SIGKILL until nobody holds it: what dead supervisors left. Waits, mostly
+ * for a millisecond, at most for a fifth of a second of pauses. */
+void holder_kill_all(ino_t socket, struct cgroup *cgroup_r);
+
 #endif

@@ -155,7 +155,7 @@ run_argv_check_paths(
 	} paths[] = {{"engine", input->podman}, {"runtime", input->runtime},
 	    {"hooks directory", input->hooks},
 	    {"mounts file", input->mounts_conf},
-	    {"seccomp profile", input->seccomp},
+	    {"seccomp profile", input->seccomp}, {"id file", input->id_file},
 	    {"entrypoint", input->entrypoint}};
 
 	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
@@ -235,6 +235,10 @@ run_argv_identity(struct run_argv *argv, const struct run_argv_input *input)
 	if (result == RESULT_OK)
 		result = run_argv_word(
 		    argv, "--label=agentnode.package=%s", input->package);
+	/* Written before the runtime is called: whatever dies then, what the
+	 * runtime keeps of the container can be found. */
+	if (result == RESULT_OK)
+		result = run_argv_word(argv, "--cidfile=%s", input->id_file);
 	if (result == RESULT_OK)
 		result =
 		    run_argv_word(argv, "--user=%u:%u", input->uid, input->gid);

@@ -46,8 +46,9 @@ struct run_argv_input {
 	const char *podman, *runtime;              /* absolute paths */
 	const char *cgroup_manager;                /* "cgroupfs" or "systemd" */
 	const char *hooks, *mounts_conf, *seccomp; /* absolute paths */
-	const char *kind, *package, *id;           /* id: 16 hex digits */
-	const char *image;                         /* NAME@sha256:<64 hex> */
+	const char *id_file; /* absolute; the engine writes its id there */
+	const char *kind, *package, *id; /* id: 16 hex digits */
+	const char *image;               /* NAME@sha256:<64 hex> */
 	uint32_t uid, gid;
 	uint64_t memory;
 	unsigned pids, cpu_milli, files;

@@ -34,16 +34,59 @@ run_lock_path(
 	(void)snprintf(path_r, size, "%s/%s", files->runs, id);
 }
 
+void
+run_lock_id_file(
+    const struct engine_files *files, const char *id, char *path_r, size_t size)
+{
+	(void)snprintf(path_r, size, "%s/%s.cid", files->runs, id);
+}
+
+void
+run_lock_container(const struct engine_files *files, const char *id,
+    char container_r[RUN_LOCK_CONTAINER_MAX])
+{
+	char path[RUN_LOCK_ID_FILE_MAX], *text = NULL;
+	size_t len = 0, hex = RUN_LOCK_CONTAINER_MAX - 1;
+	int fd FD_CLEANUP = -1;
+
+	container_r[0] = '\0';
+	run_lock_id_file(files, id, path, sizeof(path));
+	fd = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 || fd_read_all(fd, 128, &text, &len) != RESULT_OK)
+		return;
+	if (len == hex && strspn(text, "0123456789abcdef") == hex)
+		memcpy(container_r, text, hex + 1);
+	free(text);
+}
+
+static void
+run_lock_forget_id(const struct engine_files *files, const char *id)
+{
+	char path[RUN_LOCK_ID_FILE_MAX];
+
+	run_lock_id_file(files, id, path, sizeof(path));
+	(void)unlink(path);
+}
+
+enum result
+run_lock_id(char id_r[RUN_LOCK_ID_MAX])
+{
+	uint64_t number;
+
+	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+		return RESULT_SYSTEM;
+	(void)snprintf(id_r, RUN_LOCK_ID_MAX, "%016" PRIx64, number);
+	return RESULT_OK;
+}
+
 enum result
 run_lock_new(const struct engine_files *files, struct run_lock *lock_r)
 {
 	char aside[ENGINE_FILES_PATH_MAX + 96];
-	uint64_t number;
 
 	lock_r->fd = -1;
-	if (getrandom(&number, sizeof(number), 0) != sizeof(number))
+	if (run_lock_id(lock_r->id) != RESULT_OK)
 		return RESULT_SYSTEM;
-	(void)snprintf(lock_r->id, sizeof(lock_r->id), "%016" PRIx64, number);
 	run_lock_path(files, lock_r->id, lock_r->path, sizeof(lock_r->path));
 	(void)snprintf(aside, sizeof(aside), "%s.new", lock_r->path);
 	lock_r->fd = open(
@@ -75,10 +118,11 @@ run_lock_note(struct run_lock *lock, const struct run_lock_facts *facts)
 }
 
 void
-run_lock_end(struct run_lock *lock)
+run_lock_end(const struct engine_files *files, struct run_lock *lock)
 {
 	if (lock->fd < 0)
 		return;
+	run_lock_forget_id(files, lock->id);
 	(void)unlink(lock->path);
 	fd_close(&lock->fd);
 }
@@ -145,6 +189,9 @@ run_lock_take_stale(const struct engine_files *files, const char *id,
 		return false;
 	(void)snprintf(stale_r->id, sizeof(stale_r->id), "%.16s", id);
 	run_lock_facts_of(text, &stale_r->facts);
+	if (stale_r->facts.container[0] == '\0')
+		run_lock_container(
+		    files, stale_r->id, stale_r->facts.container);
 	free(text);
 	return true;
 }
@@ -175,6 +222,7 @@ run_lock_forget(const struct engine_files *files, const char *id)
 
 	if (fd < 0)
 		return;
+	run_lock_forget_id(files, id);
 	run_lock_path(files, id, path, sizeof(path));
 	(void)unlink(path);
 }

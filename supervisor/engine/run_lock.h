@@ -18,6 +18,7 @@
 #define RUN_LOCK_ID_MAX 17U    /* 16 hex digits and NUL */
 #define RUN_LOCK_NAME_MAX 128U /* a container's name and NUL */
 #define RUN_LOCK_STALE_MAX 16U
+#define RUN_LOCK_CONTAINER_MAX 65U /* 64 hex digits and NUL */
 
 struct run_lock {
 	int fd; /* -1: none */
@@ -25,12 +26,23 @@ struct run_lock {
 	char path[ENGINE_FILES_PATH_MAX + 64];
 };
 
+/* Where the engine writes the id of the container it makes for this run,
+ * before its runtime hears of it; beside the run's file, removed with it. */
+void run_lock_id_file(const struct engine_files *files, const char *id,
+    char *path_r, size_t size);
+#define RUN_LOCK_ID_FILE_MAX (ENGINE_FILES_PATH_MAX + 64)
+/* The id that is written there; "" when there is none, or a part of one. */
+void run_lock_container(const struct engine_files *files, const char *id,
+    char container_r[RUN_LOCK_CONTAINER_MAX]);
+
 struct run_lock_facts {
 	char name[RUN_LOCK_NAME_MAX]; /* "": nothing was started */
 	uint64_t socket;              /* inode of init's socket; 0: none */
-	char container[65];           /* the engine's id; "": not known */
+	char container[RUN_LOCK_CONTAINER_MAX]; /* its id; "": not known */
 };
 
+/* A new random id; alone for a run that is refused before it is one. */
+enum result run_lock_id(char id_r[RUN_LOCK_ID_MAX]);
 /* A new random id, its file made and locked. */
 enum result run_lock_new(
     const struct engine_files *files, struct run_lock *lock_r);
@@ -38,8 +50,8 @@ enum result run_lock_new(
  * end and remove it. */
 enum result run_lock_note(
     struct run_lock *lock, const struct run_lock_facts *facts);
-/* Everything is gone: remove the file and unlock. Accepts an empty lock. */
-void run_lock_end(struct run_lock *lock);
+/* Everything is gone: remove the files and unlock. Accepts an empty lock. */
+void run_lock_end(const struct engine_files *files, struct run_lock *lock);
 /* Unlock, but leave the file: there is something left to remove. */
 void run_lock_leave(struct run_lock *lock);
 
@@ -54,7 +66,7 @@ struct run_lock_stale {
 /* Runs whose supervisor died, at most max. */
 size_t run_lock_stale(const struct engine_files *files,
     struct run_lock_stale *stale_r, size_t max);
-/* Its leftovers were removed: forget the file. */
+/* Its leftovers were removed: forget the files. */
 void run_lock_forget(const struct engine_files *files, const char *id);
 
 #endif

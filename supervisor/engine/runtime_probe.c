@@ -119,13 +119,14 @@ runtime_probe_argv(const struct engine_files *files, const char *image,
     const struct engine_memory *memory, const char *id, uint32_t uid,
     struct run_argv *argv_r, char *detail_r, size_t size)
 {
-	char seccomp[PATH_MAX];
+	char seccomp[PATH_MAX], id_file[RUN_LOCK_ID_FILE_MAX];
 	struct run_argv_input input = {.podman = memory->podman,
 	    .runtime = memory->runtime,
 	    .cgroup_manager = memory->cgroup_manager,
 	    .hooks = files->hooks,
 	    .mounts_conf = files->mounts,
 	    .seccomp = seccomp,
+	    .id_file = id_file,
 	    .kind = "probe",
 	    .package = "runtime",
 	    .id = id,
@@ -139,6 +140,8 @@ runtime_probe_argv(const struct engine_files *files, const char *image,
 	    .fd_count = INIT_FD_COUNT,
 	    .entrypoint = "/proc/self/fd/4"};
 
+	run_lock_id_file(files, id, id_file, sizeof(id_file));
+	(void)unlink(id_file); /* of the candidate before */
 	if (child_shared_path("seccomp/agentnode.json", seccomp,
 		sizeof(seccomp)) != RESULT_OK) {
 		(void)snprintf(detail_r, size,
@@ -291,7 +294,7 @@ runtime_probe(const struct engine_files *files, const char *image,
 		    LOG_BOOL("limits", memory->limits),
 		    LOG_TEXT("detail", detail_r));
 	}
-	run_lock_end(&lock);
+	run_lock_end(files, &lock);
 	sandbox_uid_end(&uid);
 	return result;
 }

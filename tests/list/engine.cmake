@@ -24,5 +24,6 @@ add_dependencies(selftest_weak run_sandbox agentnode-probe init_open
     init_dumpable init_bare init_unguarded)
 add_scenario(engine_selftest TIMEOUT 600)
 add_scenario(engine_doctor TIMEOUT 200)
+add_machine_test(holder_kill LIBRARIES supervisor_engine)
 add_machine_test(wiring_fd LIBRARIES supervisor_engine)
 add_dependencies(machine_wiring_fd agentnode-init)

@@ -232,8 +232,15 @@ class Case:
             output, _ = self.process.communicate(timeout=seconds)
         except subprocess.TimeoutExpired:
             self.process.kill()
-            output, _ = self.process.communicate()
+            output = self._rest()
         return output.decode("utf-8", "replace"), self.outcome()
+
+    def _rest(self):
+        """What a killed one said; something else may hold its stream."""
+        try:
+            return self.process.communicate(timeout=5)[0]
+        except subprocess.TimeoutExpired as late:
+            return late.stdout or b""
 
     def known(self):
         call = self.user.podman if self.user else podman

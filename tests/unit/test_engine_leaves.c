@@ -162,6 +162,44 @@ test_engine_leaves_files(struct engine_files *files)
 }
 
 static void
+test_engine_leaves_write(const char *path, const char *text)
+{
+	FILE *file = fopen(path, "we");
+
+	assert_non_null(file);
+	assert_true(fputs(text, file) >= 0);
+	assert_int_equal(fclose(file), 0);
+}
+
+/* A run that knows no id: what the engine wrote down is taken, whole or
+ * not at all, and goes with the run's file. */
+static void
+test_engine_leaves_id_file(const struct engine_files *files)
+{
+	static const char *const cut[] = {
+	    "", "0123", TEST_ID "0", "../" TEST_ID, TEST_ID "\n"};
+	struct run_lock_facts facts = {"agentnode-x-y-z", 1, ""};
+	struct run_lock_stale stale[1];
+	struct run_lock lock;
+	char path[RUN_LOCK_ID_FILE_MAX], id[RUN_LOCK_CONTAINER_MAX];
+
+	assert_int_equal(run_lock_new(files, &lock), RESULT_OK);
+	assert_int_equal(run_lock_note(&lock, &facts), RESULT_OK);
+	run_lock_id_file(files, lock.id, path, sizeof(path));
+	for (size_t i = 0; i < sizeof(cut) / sizeof(cut[0]); i++) {
+		test_engine_leaves_write(path, cut[i]);
+		run_lock_container(files, lock.id, id);
+		assert_string_equal(id, "");
+	}
+	test_engine_leaves_write(path, TEST_ID);
+	run_lock_leave(&lock);
+	assert_int_equal(run_lock_stale(files, stale, 1), 1);
+	assert_string_equal(stale[0].facts.container, TEST_ID);
+	run_lock_forget(files, stale[0].id);
+	assert_int_not_equal(access(path, F_OK), 0);
+}
+
+static void
 test_engine_leaves_run_lock(void **state)
 {
 	struct run_lock_facts facts = {"agentnode-x-y-z", 4711, TEST_ID};
@@ -188,9 +226,10 @@ test_engine_leaves_run_lock(void **state)
 	assert_string_equal(stale[0].facts.container, TEST_ID);
 	run_lock_forget(&files, id);
 	run_lock_forget(&files, other.id); /* lives: stays */
+	test_engine_leaves_id_file(&files);
 	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
 	assert_true(run_lock_is_alive(&files, other.id));
-	run_lock_end(&other);
+	run_lock_end(&files, &other);
 	assert_false(run_lock_is_alive(&files, "../../etc/passwd"));
 	assert_int_equal(
 	    rmdir(files.runs) | rmdir(files.uids) | rmdir(files.dir), 0);
