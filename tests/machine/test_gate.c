@@ -46,6 +46,39 @@ test_gate_passes_exactly(void **state)
 	gate_free(&test.gate);
 }
 
+/* Whatever the reads, a server's lines leave in their order: progress never
+ * behind the answer it belongs to. */
+static void
+test_gate_keeps_order(void **state)
+{
+	static const char said[] =
+	    V "\"method\":\"notifications/progress\",\"params\":"
+	      "{\"progressToken\":1,\"progress\":1}}\n" V
+	      "\"method\":\"notifications/message\",\"params\":{}}\n" V
+	      "\"method\":\"notifications/progress\",\"params\":"
+	      "{\"progressToken\":1,\"progress\":2}}\n" V
+	      "\"id\":1,\"result\":{}}\n" V
+	      "\"method\":\"notifications/progress\",\"params\":"
+	      "{\"progressToken\":2,\"progress\":1}}\n" V
+	      "\"id\":2,\"result\":{}}\n";
+	char first[sizeof(said)];
+	struct gate_script test;
+
+	(void)state;
+	for (size_t cut = 0; cut < sizeof(said) - 1; cut++) {
+		gate_script_open(&test, gate_script_mcp());
+		gate_script_say(&test, GATE_CLIENT_IN,
+		    V "\"id\":1,\"method\":\"ping\"}\n" V
+		      "\"id\":2,\"method\":\"ping\"}\n");
+		memcpy(first, said, cut);
+		first[cut] = '\0';
+		gate_script_say(&test, GATE_WORK_OUT, first);
+		gate_script_say(&test, GATE_WORK_OUT, said + cut);
+		gate_script_expect(&test, GATE_CLIENT_OUT, said);
+		gate_free(&test.gate);
+	}
+}
+
 static void
 test_gate_initialize(void **state)
 {
@@ -313,6 +346,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_gate_passes_exactly),
+	    cmocka_unit_test(test_gate_keeps_order),
 	    cmocka_unit_test(test_gate_initialize),
 	    cmocka_unit_test(test_gate_noise),
 	    cmocka_unit_test(test_gate_server_asks),
