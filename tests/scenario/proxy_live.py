@@ -1,7 +1,8 @@
 """Live connections through the real, confined proxy: half-close both ways,
 policy narrowed and sandbox closed under open tunnels, limits of time, number,
-rate and bytes, a corporate proxy, a changed resolver, what is told to the
-supervisor, and that a direct listener dials nothing for a foreign name."""
+rate and bytes, a corporate proxy, clients of HTTP/1.0, a changed resolver,
+what is told to the supervisor, and that a direct listener dials nothing for
+a foreign name."""
 import json
 import os
 import socket
@@ -260,6 +261,43 @@ def parent_of_two():
     world.drive.stop()
 
 
+def old_client():
+    whole = (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+             b"4\r\nWiki\r\n5;x=y\r\npedia\r\n0\r\n\r\n")
+    cut = []
+
+    def behaviour(conn):
+        tunnel_client.read_head(conn)
+        conn.sendall(whole[:len(whole) - sum(cut)])
+        if cut:
+            conn.close()
+
+    upstream = tunnel_client.Upstream(behaviour)
+    target = f"{NAME}:{upstream.port}"
+    world = World(allow=[f"http://{target}"])
+
+    def get(version):
+        conn = socket.create_connection(world.drive.address, timeout=5)
+        conn.sendall(f"GET http://{target}/ HTTP/{version}\r\n"
+                     f"Host: {target}\r\n\r\n".encode())
+        return conn, tunnel_client.read_head(conn)
+
+    conn, head = get("1.0")
+    body = b""
+    while more := conn.recv(100):
+        body += more
+    check("HTTP/1.0: the chunks' content, ended by the connection's end",
+          body == b"Wikipedia" and b"chunked" not in head, (head, body))
+    conn, head = get("1.1")
+    check("HTTP/1.1: chunks", b"Transfer-Encoding: chunked" in head, head)
+    conn.close()
+    cut.append(7)
+    conn, head = get("1.0")
+    check("HTTP/1.0, the answer breaks off: reset, not an orderly end",
+          b" 200 " in head and ending(conn) == "reset")
+    world.drive.stop()
+
+
 def direct():
     world = World(direct=True)
     wrong = socket.create_connection(world.direct)
@@ -366,7 +404,7 @@ def descriptors():
 
 
 for part in (half_close, backpressure, narrowing, closing, times, numbers,
-             bytes_and_rate, parent, parent_of_two, direct, resolver,
-             decisions, descriptors):
+             bytes_and_rate, parent, parent_of_two, old_client, direct,
+             resolver, decisions, descriptors):
     part()
 harness.finish()
