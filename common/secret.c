@@ -132,6 +132,17 @@ secret_set(struct secret *secret, const void *bytes, size_t len)
 	return RESULT_OK;
 }
 
+uint8_t *
+secret_resize(struct secret *secret, size_t len)
+{
+	if (len > secret->capacity)
+		return NULL;
+	if (len < secret->len)
+		secret_wipe(secret->bytes + len, secret->len - len);
+	secret->len = len;
+	return secret->bytes;
+}
+
 /* One byte beyond the capacity tells a secret that fits from a longer one.
  * It is part of a secret, too, so it is wiped. */
 static enum result

@@ -36,6 +36,11 @@ enum result secret_set(struct secret *secret, const void *bytes, size_t len);
  * RESULT_TOO_LONG and leaves an empty secret. The descriptor blocks. */
 enum result secret_read_fd(struct secret *secret, int fd);
 
+/* Make it len bytes long, wiping what falls away; where its bytes are, for
+ * writing in place (a key as it is read or deciphered), or NULL when over
+ * the capacity. */
+uint8_t *secret_resize(struct secret *secret, size_t len);
+
 const uint8_t *secret_bytes_borrow(const struct secret *secret);
 size_t secret_len(const struct secret *secret);
 

@@ -4,7 +4,7 @@
 file(GLOB AGENTNODE_COMMANDS CONFIGURE_DEPENDS
     ${CMAKE_CURRENT_SOURCE_DIR}/command/*.c)
 set(AGENTNODE_PARTS supervisor_package supervisor_audit audit_records
-    supervisor_policy)
+    supervisor_policy supervisor_keyring)
 # The story of a sandbox writes audit records, and audit starts a child.
 if(TARGET supervisor_engine)
 	target_link_libraries(supervisor_engine PUBLIC supervisor_audit)

@@ -150,8 +150,11 @@ child_on_full_log(int fd, void *context)
 static bool
 child_is_confined(struct child *child, const struct ipc_message *message)
 {
-	const char *missing = child_layers_missing_borrow(
-	    json_object_get(message->body, "layers"), child->no_landlock);
+	const json_t *layers = json_object_get(message->body, "layers");
+	const char *missing =
+	    child->role == IPC_KEYRING
+		? child_layers_keyring_missing_borrow(layers)
+		: child_layers_missing_borrow(layers, child->no_landlock);
 	char detail[CHILD_DETAIL_MAX];
 
 	if (missing == NULL)

@@ -13,6 +13,10 @@
 static const char *const child_layers_required[] = {
     "no_new_privs", "seccomp", "unprivileged", "landlock", NULL};
 
+/* And what the keyring helper reports. */
+static const char *const child_layers_keyring[] = {
+    "no_new_privs", "not_dumpable", "no_core", "no_capabilities", NULL};
+
 static bool
 child_layers_may_miss(const char *name, bool no_landlock)
 {
@@ -38,6 +42,17 @@ child_layers_missing_borrow(const json_t *layers, bool no_landlock)
 		    !(json_is_false(value) &&
 			child_layers_may_miss(name, no_landlock)))
 			return name;
+	}
+	return NULL;
+}
+
+const char *
+child_layers_keyring_missing_borrow(const json_t *layers)
+{
+	for (size_t i = 0; child_layers_keyring[i] != NULL; i++) {
+		if (!json_is_true(
+			json_object_get(layers, child_layers_keyring[i])))
+			return child_layers_keyring[i];
 	}
 	return NULL;
 }

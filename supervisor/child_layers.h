@@ -14,4 +14,8 @@
  * one layer may be missing. Borrowed from layers, or static. */
 const char *child_layers_missing_borrow(const json_t *layers, bool no_landlock);
 
+/* The same for the keyring helper, which is not confined (it links
+ * libsecret) and takes from itself what it can. */
+const char *child_layers_keyring_missing_borrow(const json_t *layers);
+
 #endif

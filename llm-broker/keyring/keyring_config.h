@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the supervisor's first message tells the keyring helper: the
+ * "options" of `config`. One helper does one job.
+ *
+ * {"op":"read"|"store"|"remove"|"test",
+ *  "backend":"secret_service"|"credentials"|"file",
+ *  "provider":NAME,            not for test
+ *  "home_id":"<16 hex>",       tells the keys of two AGENTNODE_HOMEs apart
+ *  "bus":"unix:...",           secret_service: the session bus; absent: none
+ *  "unlock_ms":N,              secret_service: how long the keychain may
+ *                              ask a person to unlock it; 0: not at all
+ *  "deadline_ms":N,            for everything that is no person
+ *  "source":"terminal"|"pipe",         store: where the key comes from
+ *  "passphrase":"none"|"terminal"|"pipe"|"token",        file: likewise
+ *  "pair_fd":I, "home_fd":I, "credentials_fd":I, "source_fd":I,
+ *  "passphrase_fd":I}          which of the message's descriptors is what
+ *
+ * Descriptor 0 is the log. Needed are: pair_fd for read, home_fd for file,
+ * credentials_fd for credentials (absent: there is no such folder),
+ * source_fd for store, passphrase_fd unless the passphrase is "none".
+ */
+#ifndef LLM_BROKER_KEYRING_KEYRING_CONFIG_H
+#define LLM_BROKER_KEYRING_KEYRING_CONFIG_H
+
+#include "common/ipc.h"
+#include "common/json_field.h"
+#include "llm-broker/keyring/keyring_words.h"
+
+#define KEYRING_CONFIG_HOME_ID 16U
+#define KEYRING_CONFIG_BUS_MAX 1024U
+#define KEYRING_CONFIG_DEADLINE_MS 10000U
+#define KEYRING_CONFIG_UNLOCK_MAX_MS 120000U
+
+struct keyring_config {
+	enum keyring_op op;
+	enum keyring_backend backend;
+	char provider[KEYRING_PROVIDER_MAX + 1];
+	char home_id[KEYRING_CONFIG_HOME_ID + 1];
+	char bus[KEYRING_CONFIG_BUS_MAX + 1]; /* "": there is none */
+	unsigned unlock_ms, deadline_ms;
+	enum keyring_input source, passphrase;
+	/* Taken out of the message; -1: not there. */
+	int log_fd, pair_fd, home_fd, credentials_fd, source_fd, passphrase_fd;
+};
+
+/* Fill from the message; the fault names what is wrong. */
+void keyring_config_read(struct ipc_message *message,
+    struct keyring_config *config_r, struct json_fault *fault);
+
+#endif
