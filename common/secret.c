@@ -120,27 +120,24 @@ secret_free(struct secret **secret)
 	*secret = NULL;
 }
 
-enum result
-secret_set(struct secret *secret, const void *bytes, size_t len)
-{
-	if (len > secret->capacity)
-		return RESULT_TOO_LONG;
-	secret_wipe(secret->bytes, secret->capacity);
-	secret->len = len;
-	if (len > 0)
-		memcpy(secret->bytes, bytes, len);
-	return RESULT_OK;
-}
-
 uint8_t *
 secret_resize(struct secret *secret, size_t len)
 {
 	if (len > secret->capacity)
 		return NULL;
-	if (len < secret->len)
-		secret_wipe(secret->bytes + len, secret->len - len);
+	secret_wipe(secret->bytes + len, secret->capacity - len);
 	secret->len = len;
 	return secret->bytes;
+}
+
+enum result
+secret_set(struct secret *secret, const void *bytes, size_t len)
+{
+	if (secret_resize(secret, len) == NULL)
+		return RESULT_TOO_LONG;
+	if (len > 0)
+		memcpy(secret->bytes, bytes, len);
+	return RESULT_OK;
 }
 
 /* One byte beyond the capacity tells a secret that fits from a longer one.
@@ -166,8 +163,7 @@ secret_read_fd(struct secret *secret, int fd)
 	enum result result = RESULT_OK;
 	ssize_t got = 1;
 
-	secret_wipe(secret->bytes, secret->capacity);
-	secret->len = 0;
+	(void)secret_resize(secret, 0);
 	while (got > 0 && secret->len < secret->capacity) {
 		got = read(fd, secret->bytes + secret->len,
 		    secret->capacity - secret->len);
@@ -180,10 +176,8 @@ secret_read_fd(struct secret *secret, int fd)
 	}
 	if (result == RESULT_OK && got > 0)
 		result = secret_expect_end(fd);
-	if (result != RESULT_OK) {
-		secret_wipe(secret->bytes, secret->capacity);
-		secret->len = 0;
-	}
+	if (result != RESULT_OK)
+		(void)secret_resize(secret, 0);
 	return result;
 }
 

@@ -36,7 +36,7 @@ enum result secret_set(struct secret *secret, const void *bytes, size_t len);
  * RESULT_TOO_LONG and leaves an empty secret. The descriptor blocks. */
 enum result secret_read_fd(struct secret *secret, int fd);
 
-/* Make it len bytes long, wiping what falls away; where its bytes are, for
+/* Make it len bytes long, wiping all behind; where its bytes are, for
  * writing in place (a key as it is read or deciphered), or NULL when over
  * the capacity. */
 uint8_t *secret_resize(struct secret *secret, size_t len);

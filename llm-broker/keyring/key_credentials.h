@@ -9,7 +9,7 @@
 
 #include "common/secret.h"
 #include "llm-broker/keyring/keyring_config.h"
-#include "llm-broker/keyring/keyring_channel.h"
+#include "llm-broker/keyring/keyring_outcome.h"
 
 /* The key, or NULL and outcome says why. The caller frees. */
 struct secret *key_credentials_read(

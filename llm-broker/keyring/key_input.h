@@ -7,7 +7,7 @@
 #define LLM_BROKER_KEYRING_KEY_INPUT_H
 
 #include "common/secret.h"
-#include "llm-broker/keyring/keyring_channel.h"
+#include "llm-broker/keyring/keyring_outcome.h"
 #include "llm-broker/keyring/keyring_words.h"
 
 #define KEY_INPUT_PASSPHRASE_MIN 8U

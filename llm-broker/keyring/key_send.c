@@ -28,7 +28,7 @@ key_send_head(int pair, const char *provider, const struct secret *key,
     const struct keyring_outcome *outcome)
 {
 	static char bytes[IPC_MESSAGE_MAX];
-	char fault[256], detail[KEYRING_CHANNEL_DETAIL_MAX];
+	char fault[256], detail[KEYRING_OUTCOME_DETAIL_MAX];
 	struct ipc_message message;
 	enum result result = RESULT_NO_MEMORY;
 	size_t len;

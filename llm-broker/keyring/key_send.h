@@ -7,7 +7,7 @@
 #define LLM_BROKER_KEYRING_KEY_SEND_H
 
 #include "common/secret.h"
-#include "llm-broker/keyring/keyring_channel.h"
+#include "llm-broker/keyring/keyring_outcome.h"
 
 /* What was read: key is there when outcome says OK, else NULL. When llm-key
  * does not take it, outcome says so. */

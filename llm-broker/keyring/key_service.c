@@ -73,7 +73,7 @@ key_service_bus(struct key_service *keys)
 
 	if (keys->config->bus[0] == '\0') {
 		keyring_outcome_set(keys->outcome, KEYRING_NO_BUS,
-		    "there is no D-Bus session: neither "
+		    "there is no D-Bus session: neither a unix: address in "
 		    "DBUS_SESSION_BUS_ADDRESS nor XDG_RUNTIME_DIR/bus");
 		return false;
 	}

@@ -9,7 +9,7 @@
 #define LLM_BROKER_KEYRING_KEY_SERVICE_H
 
 #include "common/secret.h"
-#include "llm-broker/keyring/keyring_channel.h"
+#include "llm-broker/keyring/keyring_outcome.h"
 #include "llm-broker/keyring/keyring_config.h"
 
 /* Each sets outcome. One of them is called, once per process: after a

@@ -8,7 +8,7 @@
 #define LLM_BROKER_KEYRING_KEY_VAULT_H
 
 #include "common/secret.h"
-#include "llm-broker/keyring/keyring_channel.h"
+#include "llm-broker/keyring/keyring_outcome.h"
 #include "llm-broker/keyring/keyring_config.h"
 #include "llm-broker/keyring/vault_format.h"
 

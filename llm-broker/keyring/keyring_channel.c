@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <poll.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,18 +14,6 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
-
-void
-keyring_outcome_set(struct keyring_outcome *outcome, enum keyring_status status,
-    const char *format, ...)
-{
-	va_list list;
-
-	outcome->status = status;
-	va_start(list, format);
-	(void)vsnprintf(outcome->detail, sizeof(outcome->detail), format, list);
-	va_end(list);
-}
 
 static void
 keyring_channel_send(struct ipc_message *message)
@@ -62,7 +49,7 @@ keyring_channel_ready(json_t *layers)
 static json_t *
 keyring_channel_result(const struct keyring_outcome *outcome)
 {
-	char detail[KEYRING_CHANNEL_DETAIL_MAX];
+	char detail[KEYRING_OUTCOME_DETAIL_MAX];
 	json_t *result =
 	    json_pack("{s:s}", "status", keyring_words_status(outcome->status));
 

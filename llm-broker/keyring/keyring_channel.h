@@ -10,22 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-#include "common/result.h"
-#include "llm-broker/keyring/keyring_words.h"
-
-#define KEYRING_CHANNEL_DETAIL_MAX 512U
-
-/* What a job came to. */
-struct keyring_outcome {
-	enum keyring_status status;
-	char detail[KEYRING_CHANNEL_DETAIL_MAX]; /* one sentence; "" */
-	char last4[5];                           /* store; "" */
-	int token_fd; /* read with a passphrase; owned; -1 */
-};
-
-void keyring_outcome_set(struct keyring_outcome *outcome,
-    enum keyring_status status, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
+#include "llm-broker/keyring/keyring_outcome.h"
 
 /* Takes layers. */
 void keyring_channel_ready(json_t *layers);

@@ -7,6 +7,7 @@
 #include "supervisor/command/command.h"
 
 extern const struct command command_config_rows[];
+extern const struct command command_auth_rows[];
 extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
@@ -26,6 +27,7 @@ extern const struct command command_manual_rows[];
 
 const struct command *const command_groups[] = {
     command_config_rows,
+    command_auth_rows,
     command_sandbox_rows,
     command_image_rows,
     command_mcp_install_rows,

@@ -20,6 +20,8 @@ static const char *const config_table_levels[] = {
     "debug", "info", "warn", "error", NULL};
 static const char *const config_table_trust[] = {
     "unverified", "verified", "trusted", "curated", NULL};
+static const char *const config_table_auth[] = {
+    "secret_service", "credentials", "file", NULL};
 static const char *const config_table_host_trust[] = {
     "default", "curated_only", "none", NULL};
 
@@ -127,6 +129,11 @@ const struct config_key config_table[] = {
 	    "Longest MCP message."),
 	INT("mcp.start_timeout_s", CONFIG_LEAST, 1, 3600, "60",
 	    "Time for an MCP server to answer initialize."),
+	CHOICE("auth.backend", CONFIG_FIX, config_table_auth, "secret_service",
+	    NULL,
+	    "Where 'auth set' stores keys: the desktop's keychain, systemd "
+	    "credentials (read only), or a file encrypted under a "
+	    "passphrase."),
 	CHOICE("log.level", CONFIG_FIX, config_table_levels, "info",
 	    "AGENTNODE_LOG_LEVEL", "The least important lines that are kept."),
 	CHOICE("trust.minimum_trust_level", CONFIG_LATER, config_table_trust,

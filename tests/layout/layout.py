@@ -137,7 +137,7 @@ def check_states(path):
 def check_header_alone(path):
     flags = subprocess.run(
         ["pkg-config", "--cflags", "libevent_core", "jansson", "libcares",
-         "libarchive", "libseccomp"], capture_output=True,
+         "libarchive", "libseccomp", "libsecret-1"], capture_output=True,
         text=True).stdout.split()
     done = subprocess.run(
         ["cc", "-std=gnu17", "-D_GNU_SOURCE", "-fsyntax-only", "-Wall",
