@@ -41,7 +41,8 @@ struct config_watch {
 	int fd; /* inotify, nonblocking */
 	struct {
 		char path[STATE_DIR_PATH_MAX];
-		const char *name; /* in it; events of others are none */
+		const char *name; /* in it; events of others are none;
+				   * NULL: the place is not looked at */
 		uint32_t mask;
 		int wd; /* -1: not there */
 	} places[CONFIG_WATCH_PLACES];
@@ -54,9 +55,11 @@ struct config_watch {
 static void
 config_watch_place_again(struct config_watch *watch, size_t place)
 {
-	int old = watch->places[place].wd;
-	int wd = inotify_add_watch(
-	    watch->fd, watch->places[place].path, watch->places[place].mask);
+	int old = watch->places[place].wd, wd = -1;
+
+	if (watch->places[place].name != NULL)
+		wd = inotify_add_watch(watch->fd, watch->places[place].path,
+		    watch->places[place].mask);
 
 	watch->places[place].wd = wd;
 	if (old >= 0 && old != wd)
@@ -137,28 +140,39 @@ config_watch_on_readable(evutil_socket_t fd, short what, void *context)
 		config_watch_again(watch, CONFIG_WATCH_SETTLE_MS);
 }
 
-static enum result
-config_watch_places(struct config_watch *watch, struct json_fault *fault)
+static void
+config_watch_policy(struct config_watch *watch)
 {
-	char *home = watch->places[CONFIG_WATCH_HOME].path;
 	char *policy = watch->places[CONFIG_WATCH_POLICY].path;
 	char *parent = watch->places[CONFIG_WATCH_PARENT].path;
 	char *slash;
-	enum result result = config_home(home, STATE_DIR_PATH_MAX, fault);
 
-	if (result != RESULT_OK)
-		return result;
 	(void)snprintf(policy, STATE_DIR_PATH_MAX, "%s", CONFIG_POLICY_DIR);
 	(void)snprintf(parent, STATE_DIR_PATH_MAX, "%s", CONFIG_POLICY_DIR);
 	slash = strrchr(parent, '/');
 	*slash = '\0';
-	watch->places[CONFIG_WATCH_HOME].name = CONFIG_FILE;
 	watch->places[CONFIG_WATCH_POLICY].name = CONFIG_POLICY_FILE;
 	watch->places[CONFIG_WATCH_PARENT].name =
 	    &CONFIG_POLICY_DIR[slash - parent + 1];
-	watch->places[CONFIG_WATCH_HOME].mask = CONFIG_WATCH_FOLDER;
 	watch->places[CONFIG_WATCH_POLICY].mask = CONFIG_WATCH_FOLDER;
 	watch->places[CONFIG_WATCH_PARENT].mask = CONFIG_WATCH_ABOVE;
+}
+
+/* The file of our home; with it the policy, unless one was named. */
+static enum result
+config_watch_places(
+    struct config_watch *watch, const char *name, struct json_fault *fault)
+{
+	char *home = watch->places[CONFIG_WATCH_HOME].path;
+	enum result result = config_home(home, STATE_DIR_PATH_MAX, fault);
+
+	if (result != RESULT_OK)
+		return result;
+	watch->places[CONFIG_WATCH_HOME].name =
+	    name != NULL ? name : CONFIG_FILE;
+	watch->places[CONFIG_WATCH_HOME].mask = CONFIG_WATCH_FOLDER;
+	if (name == NULL)
+		config_watch_policy(watch);
 	for (size_t i = 0; i < CONFIG_WATCH_PLACES; i++)
 		watch->places[i].wd = -1;
 	return RESULT_OK;
@@ -166,9 +180,9 @@ config_watch_places(struct config_watch *watch, struct json_fault *fault)
 
 static enum result
 config_watch_open(struct config_watch *watch, struct event_base *base,
-    struct json_fault *fault)
+    const char *name, struct json_fault *fault)
 {
-	enum result result = config_watch_places(watch, fault);
+	enum result result = config_watch_places(watch, name, fault);
 
 	if (result != RESULT_OK)
 		return result;
@@ -191,8 +205,9 @@ config_watch_open(struct config_watch *watch, struct event_base *base,
 }
 
 enum result
-config_watch_new(struct event_base *base, config_watch_changed *changed,
-    void *context, struct config_watch **watch_r, struct json_fault *fault)
+config_watch_file_new(struct event_base *base, const char *name,
+    config_watch_changed *changed, void *context, struct config_watch **watch_r,
+    struct json_fault *fault)
 {
 	struct config_watch *watch = calloc(1, sizeof(*watch));
 	enum result result;
@@ -203,13 +218,21 @@ config_watch_new(struct event_base *base, config_watch_changed *changed,
 	watch->fd = -1;
 	watch->changed = changed;
 	watch->context = context;
-	result = config_watch_open(watch, base, fault);
+	result = config_watch_open(watch, base, name, fault);
 	if (result != RESULT_OK) {
 		config_watch_free(&watch);
 		return result;
 	}
 	*watch_r = watch;
 	return RESULT_OK;
+}
+
+enum result
+config_watch_new(struct event_base *base, config_watch_changed *changed,
+    void *context, struct config_watch **watch_r, struct json_fault *fault)
+{
+	return config_watch_file_new(
+	    base, NULL, changed, context, watch_r, fault);
 }
 
 void
