@@ -3,11 +3,14 @@
 """i04_dead_mans_switch with the gate and traffic: an MCP server that answers
 and fights, a client that never stops asking, and SIGKILL for the gate, the
 supervisor, the proxy, the engine's client, its monitor and pairs of them at
-random moments. Dead within one second; the engine's record gone within five,
-or at the next start when the monitor died too."""
+random moments, with every processor busy. Dead within one second, no listener
+held; the engine's record gone within five, or at the next start when the
+monitor died too."""
 import os
 import random
 import re
+import subprocess
+import sys
 import threading
 import time
 
@@ -18,10 +21,13 @@ import mcp_setup
 from harness import check
 from mcp_client import Client, Ended
 
-ROUNDS = int(os.environ.get("AGENTNODE_KILL_ROUNDS", "20"))
+ROUNDS = int(os.environ.get("AGENTNODE_KILL_ROUNDS", "50"))
 VICTIMS = [("gate",), ("gate", "supervisor"), ("gate", "monitor"),
            ("supervisor",), ("gate", "client"), ("client",), ("gate", "proxy"),
-           ("monitor",), ("proxy",), ("supervisor", "monitor")]
+           ("monitor",), ("proxy",), ("supervisor", "monitor"),
+           ("proxy", "client"), ("proxy", "monitor"),
+           ("supervisor", "client"), ("supervisor", "proxy"),
+           ("client", "monitor"), ("gate", "supervisor", "monitor")]
 NAMES = {"gate": "agentnode-gate", "proxy": "agentnode-egres",
          "client": "podman"}
 # Answers every line with its id; fights from the first answer on.
@@ -96,6 +102,7 @@ def one(home, number, victims):
                               daemon=True)
     asking.start()
     init = engine_case.Init(monitor)
+    check(f"{label}: its listener is held", init.held(), init.listeners)
     time.sleep(random.uniform(0, 0.3))
     begin = time.monotonic()
     engine_case.kill(pids)
@@ -106,6 +113,8 @@ def one(home, number, victims):
     check(f"{label}: dead within 1 s", dead and took < 1.0
           and engine_case.wait(1, lambda: not engine_case.inside(container)),
           f"{took:.3f} s")
+    check(f"{label}: no listener is held", engine_case.wait(
+        1, lambda: not init.held()), init.held())
     known = lambda: engine_case.podman(  # noqa: E731
         "container", "exists", name).returncode == 0
     gone = engine_case.wait(5 - took, lambda: not known())
@@ -119,13 +128,20 @@ def one(home, number, victims):
           f"{code} {client.text()}")
 
 
+def load():
+    """A busy process for each processor, until the end of this one."""
+    words = [sys.executable, "-c", "import os\nwhile os.getppid() == "
+             + str(os.getpid()) + ": sum(range(100000))"]
+    return [subprocess.Popen(words) for _ in range(os.cpu_count() or 1)]
+
+
 def orphans():
     """Processes of ours whose supervisor is gone."""
     found = []
     for pid in filter(str.isdigit, os.listdir("/proc")):
         words = engine_case.text(f"/proc/{pid}/cmdline").split("\0")
-        if not re.search(r"/agentnode-(gate|egress-proxy|ledger|unpack)$",
-                         words[0]):
+        if not words[0].startswith(harness.BUILD) or not re.search(
+                r"/agentnode-(gate|egress-proxy|ledger|unpack)$", words[0]):
             continue
         stat = engine_case.text(f"/proc/{pid}/stat").rpartition(")")[2]
         parent = stat.split()[1] if stat.split() else "1"
@@ -143,8 +159,12 @@ def main():
                       "--name", "fighter", "--entry", "server.py")
     random.seed(int(os.environ.get("AGENTNODE_KILL_SEED",
                                    time.time_ns() % 10**6)))
+    busy = load()
     for index in range(ROUNDS):
         one(home, index, VICTIMS[index % len(VICTIMS)])
+    for process in busy:
+        process.kill()
+        process.wait()
     mcp_setup.forget(home)
     print(f"slowest death {slowest * 1000:.0f} ms of {ROUNDS}")
     left = orphans()

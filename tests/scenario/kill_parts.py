@@ -45,6 +45,7 @@ def one(number, victims):
                          and None not in pids, (line, pids, case.log())):
         return case.process.kill()
     init = engine_case.Init(monitor)
+    harness.check(f"{label}: its listener is held", init.held())
     time.sleep(random.uniform(0, 0.2))
     start = time.monotonic()
     engine_case.kill(pids)
@@ -56,6 +57,8 @@ def one(number, victims):
     harness.check(f"{label}: the workload is dead within {DEAD_WITHIN} s",
                   dead and took < DEAD_WITHIN,
                   f"{took:.3f} s, left {engine_case.inside(container)}")
+    harness.check(f"{label}: no listener is held", engine_case.wait(
+        1, lambda: not init.held()), init.held())
     gone = engine_case.wait(GONE_WITHIN - took, lambda: not case.known())
     if {"supervisor", "monitor"} <= set(victims):
         engine_case.run("/bin/true", home=HOME)

@@ -105,11 +105,26 @@ class Init:
         self.pid = next(iter(children(monitor_pid).values()))
         self.fd = os.pidfd_open(self.pid)
         self.space = os.stat(f"/proc/{self.pid}/ns/pid").st_ino
+        rows = [line.split() for line in
+                text(f"/proc/{self.pid}/net/tcp").splitlines()[1:]]
+        self.listeners = {f"socket:[{row[9]}]" for row in rows
+                          if len(row) > 9 and row[3] == "0A"}
 
     def is_dead(self, seconds):
         poll = select.poll()
         poll.register(self.fd, select.POLLIN)
         return bool(poll.poll(seconds * 1000))
+
+    def held(self):
+        """Who has one of its listeners, in the container or outside."""
+        found = []
+        for path in glob.glob("/proc/[0-9]*/fd/*"):
+            try:
+                if os.readlink(path) in self.listeners:
+                    found.append(path)
+            except OSError:
+                pass
+        return found
 
     def count(self):
         """How many processes are in its namespace."""
