@@ -11,6 +11,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/engine/run_lock.h"
 #include "supervisor/policy/audit.h"
 
 #define MCP_RUN_REFUSED_TEXT_MAX 512U
@@ -28,18 +29,21 @@ mcp_run_refused_is_decision(const char *code)
 	return false;
 }
 
-/* The fields of every refusal but "run": there is none to list. */
+/* The fields of every refusal. */
 static json_t *
 mcp_run_refused_fields(const char *slug, const char *code, const char *detail)
 {
+	char run[RUN_LOCK_ID_MAX];
 	char package[MCP_RUN_REFUSED_TEXT_MAX], text[MCP_RUN_REFUSED_TEXT_MAX];
 
+	if (run_lock_id(run) != RESULT_OK)
+		return NULL;
 	log_clean(slug, strlen(slug), package, sizeof(package));
 	log_clean(detail, strlen(detail), text, sizeof(text));
-	return json_pack("{s:s, s:s, s:b, s:i, s:i, s:s, s:s, s:i, s:i}",
-	    "kind", "mcp", "package", package, "removed", 1, "exit_code", -1,
-	    "signal", 0, "code", code, "detail", text, "peak_memory", 0,
-	    "oom_kills", 0);
+	return json_pack("{s:s, s:s, s:s, s:b, s:i, s:i, s:s, s:s, s:i, s:i}",
+	    "run", run, "kind", "mcp", "package", package, "removed", 1,
+	    "exit_code", -1, "signal", 0, "code", code, "detail", text,
+	    "peak_memory", 0, "oom_kills", 0);
 }
 
 static enum result

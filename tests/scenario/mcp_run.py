@@ -371,6 +371,14 @@ def wrong(home):
     check("decisions on trust and integrity are in the chain",
           codes[-3:] == ["integrity_lockfile", "bad_lockfile",
                          "trust_too_low"], codes)
+    rows = json.loads(agentnode(home, "runs", "list", "--json").out)["runs"]
+    last = rows[-3:]
+    check("each is a refused run in the list",
+          [(row["code"], row["status"], row["package"]) for row in last]
+          == [(code, "refused", "odd") for code in codes[-3:]], last)
+    shown = agentnode(home, "runs", "show", last[-1]["run"])
+    check("and can be shown", shown.code == 0 and json.loads(shown.out)["end"]
+          ["fields"]["code"] == "trust_too_low", shown)
     agentnode(home, "config", "unset", "trust.minimum_trust_level")
     image = agentnode(home, "config", "get", "sandbox.image").out.strip()
     agentnode(home, "config", "unset", "sandbox.image")
