@@ -17,6 +17,7 @@
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
+#include "supervisor/package/volume_users.h"
 #include "supervisor/policy/consent.h"
 
 struct command_remove {
@@ -228,9 +229,38 @@ command_remove_from(const struct engine_host *host, const char *name,
 	    "the volume %s is still at %s", name, volume.path);
 }
 
+/* Unless another lockfile names it: both under the lock of its users. */
+static enum result
+command_remove_unused(struct command_remove *remove,
+    const struct engine_host *host, struct install_fault *fault)
+{
+	struct json_fault why = {""};
+	struct volume_users users;
+	struct volume volume;
+	const char *other;
+	enum result result;
+
+	(void)snprintf(volume.path, sizeof(volume.path), "%s/%s/_data",
+	    host->memory.volume_path, remove->volume);
+	result = volume_users_begin(&volume, &users, &why);
+	if (result == RESULT_OK &&
+	    (other = volume_users_other(
+		 &users, remove->lockfile, remove->volume)) != NULL) {
+		(void)command_error(COMMAND_DONE,
+		    "volume %s stays: %s names it too", remove->volume, other);
+		remove->volume[0] = '\0';
+	} else if (result == RESULT_OK || result == RESULT_NOT_FOUND)
+		result = command_remove_from(host, remove->volume, fault);
+	else
+		(void)install_fault_set(fault, result, "volume_failed",
+		    "its volume %s stays: %s", remove->volume, why.text);
+	volume_users_end(&users);
+	return result;
+}
+
 /* The entry is gone already; a volume in use stays, and is named. */
 static int
-command_remove_volume(const struct command_remove *remove)
+command_remove_volume(struct command_remove *remove)
 {
 	struct engine_host_fault engine = {"", ""};
 	struct install_fault fault = {.code = ""};
@@ -243,7 +273,7 @@ command_remove_volume(const struct command_remove *remove)
 		return command_error(COMMAND_UNAVAILABLE,
 		    "%s is removed, but its volume %s stays: %s", remove->slug,
 		    remove->volume, engine.detail);
-	result = command_remove_from(&host, remove->volume, &fault);
+	result = command_remove_unused(remove, &host, &fault);
 	engine_host_close(&host);
 	if (result == RESULT_OK)
 		return COMMAND_DONE;
@@ -304,8 +334,8 @@ const struct command command_remove_rows[] = {
 	"volume and what it saved. The audit record is written first. A\n"
 	"package that is running is refused, with the id of the run.\n\n"
 	"Options:\n"
-	"  --keep-volume     leave the sealed volume (another lockfile may\n"
-	"                    name it too)\n"
+	"  --keep-volume     leave the sealed volume; it stays anyway while\n"
+	"                    another lockfile names it\n"
 	"  --keep-state      leave what it saved for a later installation\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"
 	"                    AGENTNODE_HOME/agentnode.lock\n"

@@ -17,6 +17,7 @@
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
+#include "supervisor/package/volume_users.h"
 #include "supervisor/policy/consent.h"
 
 void
@@ -195,6 +196,31 @@ install_record(struct install *install, const json_t *entry)
 	return RESULT_OK;
 }
 
+/* The lockfile is written while the volume cannot be removed, and after it
+ * is known that this lockfile names it. */
+static enum result
+install_take(
+    struct install *install, const struct volume *volume, const json_t *entry)
+{
+	struct json_fault fault = {""};
+	struct volume_users users;
+	enum result result = volume_users_begin(volume, &users, &fault);
+
+	if (result == RESULT_OK)
+		result = volume_users_add(
+		    &users, install->request->lockfile, &fault);
+	if (result != RESULT_OK)
+		(void)install_fault_set(&install->fault, result,
+		    "volume_failed", "the volume %s cannot be taken: %s",
+		    volume->name,
+		    fault.text[0] != '\0' ? fault.text
+					  : "it was removed; install again");
+	else
+		result = install_record(install, entry);
+	volume_users_end(&users);
+	return result;
+}
+
 static enum result
 install_finish(
     struct install *install, const struct install_tree *tree, json_t **entry_r)
@@ -214,8 +240,9 @@ install_finish(
 	if (result == RESULT_OK) {
 		*entry_r =
 		    install_entry_make(install->request, tree, &facts, &volume);
-		result = *entry_r == NULL ? RESULT_NO_MEMORY
-					  : install_record(install, *entry_r);
+		result = *entry_r == NULL
+			     ? RESULT_NO_MEMORY
+			     : install_take(install, &volume, *entry_r);
 	}
 	install_facts_clear(&facts);
 	fd_close(&root);

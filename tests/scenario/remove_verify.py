@@ -191,6 +191,50 @@ def foreign(home, folder):
     engine_case.podman("volume", "rm", FOREIGN, own)
 
 
+def shared(home, folder):
+    """Two homes with the same package have one volume: the last one to go
+    takes it along."""
+    second = mcp_setup.home()
+    mcp_setup.install(home, folder)
+    mcp_setup.install(second, folder)
+    volume = mcp_setup.lock(home)["packages"]["keeper"]["mcp_sandbox_volume"]
+    check("the same volume", mcp_setup.lock(second)["packages"]["keeper"]
+          ["mcp_sandbox_volume"] == volume)
+    result = agentnode(home, "remove", "keeper", "--json")
+    check("it stays while another lockfile names it", result.code == 0
+          and result.json()["volume"] == "" and volume_exists(volume)
+          and os.path.join(second, ".agentnode") in result.err
+          and result.err.count("\n") == 1, result)
+    check("which still verifies",
+          statuses(second, code=0) == {"keeper": "verified"})
+    mcp_setup.install(home, folder)
+    os.rename(os.path.join(home, ".agentnode", "agentnode.lock"),
+              os.path.join(home, "elsewhere.lock"))
+    answer = fits(second, "remove", "remove", "keeper")
+    check("not for a lockfile that is gone", answer.get("volume") == volume
+          and not volume_exists(volume), answer)
+    os.rename(os.path.join(home, "elsewhere.lock"),
+              os.path.join(home, ".agentnode", "agentnode.lock"))
+    check("the other says so", statuses(home, code=1)
+          == {"keeper": "missing"})
+    mcp_setup.install(home, folder)
+    mcp_setup.install(second, folder)
+    file = os.path.join(second, ".agentnode", "agentnode.lock")
+    with open(file, encoding="utf-8") as before:
+        text = before.read()
+    with open(file, "w", encoding="utf-8") as cut:
+        cut.write(text[:len(text) // 2])
+    result = agentnode(home, "remove", "keeper")
+    check("it stays for one that cannot be read", result.code == 0
+          and volume_exists(volume), result)
+    with open(file, "w", encoding="utf-8") as cut:
+        cut.write(text)
+    answer = fits(second, "remove", "remove", "keeper")
+    check("the last one takes it along", answer.get("volume") == volume
+          and not volume_exists(volume), answer)
+    mcp_setup.forget(second)
+
+
 def records(home):
     found = agentnode(home, "audit", "show", "--json").json()["records"]
     gone = [r["fields"] for r in found if r["event"] == "uninstall"]
@@ -218,6 +262,7 @@ def main():
         remove(home, folder)
         foreign(home, folder)
         records(home)
+        shared(home, folder)
     finally:
         mcp_setup.forget(home)
         engine_case.podman("volume", "rm", "-f", FOREIGN)
