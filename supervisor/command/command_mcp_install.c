@@ -84,35 +84,33 @@ command_mcp_install_tool(struct command_mcp_install *run, const char *text)
 	return COMMAND_DONE;
 }
 
-/* --env NAME=VALUE, kept in the lockfile. */
+/* --env NAME=VALUE, kept in the lockfile. A value is never repeated. */
 static int
 command_mcp_install_env(struct command_mcp_install *run, const char *text)
 {
 	char name[ENV_ENTRY_NAME_MAX + 1];
 	size_t len = strcspn(text, "=");
 	enum env_entry_verdict verdict;
-	json_t *value;
 
 	if (text[len] != '=')
 		return command_error(
-		    COMMAND_USAGE, "--env '%s' is no NAME=VALUE", text);
-	verdict = env_entry_judge(text, len, text + len + 1);
-	value = json_string(text + len + 1); /* NULL: not UTF-8 */
-	if (verdict == ENV_ENTRY_OK && value == NULL)
-		verdict = ENV_ENTRY_NO_VALUE;
+		    COMMAND_USAGE, "--env takes NAME=VALUE, and has no '='");
 	(void)snprintf(name, sizeof(name), "%.*s",
 	    len < sizeof(name) ? (int)len : (int)sizeof(name) - 1, text);
-	if (verdict == ENV_ENTRY_OK &&
-	    json_object_get(run->env, name) == NULL &&
-	    json_object_size(run->env) < ENV_ENTRY_MAX &&
-	    json_object_set_new(run->env, name, value) == 0)
-		return COMMAND_DONE;
+	verdict = env_entry_judge(text, len, text + len + 1);
 	if (verdict != ENV_ENTRY_OK)
 		return command_error(COMMAND_USAGE, "--env '%s' %s", name,
 		    env_entry_text(verdict));
-	return command_error(COMMAND_USAGE,
-	    "--env '%s': each name once, and at most %u of them", name,
-	    ENV_ENTRY_MAX);
+	if (json_object_get(run->env, name) != NULL ||
+	    json_object_size(run->env) >= ENV_ENTRY_MAX)
+		return command_error(COMMAND_USAGE,
+		    "--env '%s': each name once, and at most %u of them", name,
+		    ENV_ENTRY_MAX);
+	if (json_object_set_new(run->env, name, json_string(text + len + 1)) !=
+	    0)
+		return command_error(COMMAND_USAGE,
+		    "--env '%s' must have a value that is UTF-8", name);
+	return COMMAND_DONE;
 }
 
 static int
