@@ -84,53 +84,15 @@ proxy_config_level(const json_t *options, struct proxy_config *config,
 	    PROXY_CONFIG_PATH);
 }
 
-/* 1..65535 in plain digits, no leading zero. */
-static bool
-proxy_config_port(const char *text, uint16_t *port_r)
-{
-	unsigned port = 0;
-	size_t len = strlen(text);
-
-	if (len == 0 || len > 5 || text[0] == '0')
-		return false;
-	for (size_t i = 0; i < len; i++) {
-		if (text[i] < '0' || text[i] > '9')
-			return false;
-		port = port * 10 + (unsigned)(text[i] - '0');
-	}
-	*port_r = (uint16_t)port;
-	return port <= 65535;
-}
-
-/* host is a literal or a name; single labels are allowed here, because the
- * host's own configuration names it. */
-static bool
-proxy_config_host(const char *host, size_t len, struct proxy_config *config)
-{
-	if (len >= 2 && host[0] == '[' && host[len - 1] == ']')
-		return ip_addr_parse(host + 1, len - 2,
-			   &config->upstream_address) == RESULT_OK &&
-		       config->upstream_address.family == 6;
-	if (ip_addr_parse(host, len, &config->upstream_address) == RESULT_OK)
-		return config->upstream_address.family == 4;
-	memset(&config->upstream_address, 0, sizeof(config->upstream_address));
-	return domain_parse_any(host, len, &config->upstream_name) == DOMAIN_OK;
-}
-
 static void
 proxy_config_upstream(const json_t *options, struct proxy_config *config,
     struct json_fault *fault)
 {
-	const char *text = NULL, *colon;
+	const char *text = NULL;
 
 	json_field_string_opt(
 	    options, PROXY_CONFIG_PATH, "upstream_proxy", 300, &text, fault);
-	if (text == NULL)
-		return;
-	colon = strrchr(text, ':');
-	if (colon == NULL ||
-	    !proxy_config_port(colon + 1, &config->upstream_port) ||
-	    !proxy_config_host(text, (size_t)(colon - text), config))
+	if (text != NULL && !endpoint_parse(text, &config->upstream))
 		json_field_fault(fault,
 		    "%s.upstream_proxy must be HOST:PORT, for example "
 		    "proxy.example.com:3128",

@@ -21,10 +21,9 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-#include "common/domain.h"
-#include "common/ip_addr.h"
 #include "common/json_field.h"
 #include "common/log.h"
+#include "egress-proxy/endpoint.h"
 
 #define PROXY_CONFIG_RESOLVER_MAX 512U
 
@@ -32,10 +31,7 @@ struct proxy_config {
 	char resolver[PROXY_CONFIG_RESOLVER_MAX];
 	char congestion[16]; /* empty: the system's */
 
-	/* The corporate proxy; port 0: none. A name when address is empty. */
-	uint16_t upstream_port;
-	struct ip_addr upstream_address;
-	struct domain upstream_name;
+	struct endpoint upstream; /* the corporate proxy; port 0: none */
 
 	int64_t max_tunnels; /* per sandbox */
 	int64_t head_timeout_ms, hello_timeout_ms, dial_timeout_ms;

@@ -158,7 +158,7 @@ session_net_dial_through(
 	const struct session *session = &io->session;
 	const struct parent_dial_plan plan = {.proxies = proxies,
 	    .proxy_count = count,
-	    .proxy_port = io->shared->config->upstream_port,
+	    .proxy_port = io->shared->config->upstream.port,
 	    .targets = session->work->answers,
 	    .target_count = session->work->answer_count,
 	    .target_port = session->port,
@@ -191,14 +191,14 @@ session_net_dial(struct session *session)
 	const struct proxy_config *config = io->shared->config;
 	const struct dial_options options = session_net_options(io);
 
-	if (config->upstream_port == 0)
+	if (config->upstream.port == 0)
 		return dial_start(io->shared->base, session->work->answers,
 		    session->work->answer_count, session->port, &options,
 		    session_net_on_dialed, io, &io->dial);
-	if (config->upstream_address.family != 0)
+	if (config->upstream.address.family != 0)
 		return session_net_dial_through(
-		    io, &config->upstream_address, 1);
-	return dns_lookup(io->shared->dns, &config->upstream_name,
+		    io, &config->upstream.address, 1);
+	return dns_lookup(io->shared->dns, &config->upstream.name,
 	    session_net_on_parent, io, &io->query);
 }
 

@@ -39,7 +39,7 @@ test_proxy_config_defaults(void **state)
 	assert_int_equal(config.idle_timeout_s, 300);
 	assert_int_equal(config.total_timeout_s, 28800);
 	assert_int_equal(config.log_level, LOG_INFO_LEVEL);
-	assert_int_equal(config.upstream_port, 0);
+	assert_int_equal(config.upstream.port, 0);
 	assert_true(config.splice);
 	assert_false(config.no_landlock);
 }
@@ -55,18 +55,18 @@ test_proxy_config_parents(void **state)
 			       "\"proxy.corp.example:3128\"}",
 	    &config, &fault);
 	assert_string_equal(fault.text, "");
-	assert_int_equal(config.upstream_port, 3128);
-	assert_string_equal(config.upstream_name.name, "proxy.corp.example");
+	assert_int_equal(config.upstream.port, 3128);
+	assert_string_equal(config.upstream.name.name, "proxy.corp.example");
 	test_proxy_config_load("{\"resolver\":\"x\",\"upstream_proxy\":"
 			       "\"[2001:db8::1]:80\"}",
 	    &config, &fault);
 	assert_string_equal(fault.text, "");
-	assert_int_equal(config.upstream_address.family, 6);
+	assert_int_equal(config.upstream.address.family, 6);
 	test_proxy_config_load("{\"resolver\":\"x\",\"upstream_proxy\":"
 			       "\"10.0.0.1:80\"}",
 	    &config, &fault);
 	assert_string_equal(fault.text, "");
-	assert_int_equal(config.upstream_address.family, 4);
+	assert_int_equal(config.upstream.address.family, 4);
 }
 
 static void

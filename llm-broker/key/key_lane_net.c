@@ -1,0 +1,265 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What key_lane.c asks for, done on real connections: a provider's site, its
+ * key, a connection of its pool, frames to the broker. Called through the
+ * table at the end. Must never step a lane before it returns, except to say
+ * that the broker is gone.
+ */
+#include "llm-broker/key/key_lane_net.h"
+
+#include <errno.h>
+#include <string.h>
+#include <sys/socket.h>
+
+#include "common/event_loop.h"
+#include "common/log.h"
+#include "llm-broker/key/upstream_pool.h"
+
+struct key_lane_io *
+key_lane_net_of(struct key_lane *lane)
+{
+	return (struct key_lane_io *)(void *)lane;
+}
+
+/* --- to the broker --- */
+
+void
+key_lane_net_put(struct key_lane_io *io, const void *bytes, size_t len)
+{
+	ssize_t sent = 0;
+
+	if (io->out.len == 0) {
+		do
+			sent = send(
+			    io->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+		while (sent < 0 && errno == EINTR);
+		if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
+			key_lane_gone(&io->lane, "the broker closed it");
+			return;
+		}
+		if (sent < 0)
+			sent = 0;
+	}
+	if ((size_t)sent == len)
+		return;
+	if (buffer_append(&io->out, (const char *)bytes + sent,
+		len - (size_t)sent) != RESULT_OK ||
+	    event_add(&io->on_write, NULL) != 0)
+		key_lane_gone(&io->lane, "out of memory");
+}
+
+static void
+key_lane_net_say(struct key_lane *lane, enum lane_type type, uint32_t value)
+{
+	const struct lane_frame frame = {
+	    LANE_MAGIC, type, value, lane->open.frame.call};
+
+	key_lane_net_put(key_lane_net_of(lane), &frame, sizeof(frame));
+}
+
+/* --- what key_lane.c asks for --- */
+
+static uint64_t
+key_lane_net_now(struct key_lane *lane)
+{
+	(void)lane;
+	return event_loop_now_ms();
+}
+
+static const struct key_config_provider *
+key_lane_net_provider(struct key_lane *lane, const char *name)
+{
+	struct key_lane_io *io = key_lane_net_of(lane);
+	struct key_lane_world *world = io->world;
+
+	io->address.family = 0;
+	io->is_reused = io->is_resumed = false;
+	for (size_t i = 0; i < world->site_count; i++) {
+		io->site = &world->sites[i];
+		if (strcmp(io->site->upstream.provider->name, name) == 0)
+			return io->site->upstream.provider;
+	}
+	io->site = NULL;
+	return NULL;
+}
+
+static void
+key_lane_net_deadline(struct key_lane *lane, uint64_t due_ms)
+{
+	struct key_lane_io *io = key_lane_net_of(lane);
+
+	if (due_ms == 0)
+		deadline_wheel_clear(&io->world->lane_wheel, &io->deadline);
+	else
+		deadline_wheel_arm(
+		    &io->world->lane_wheel, &io->deadline, due_ms);
+}
+
+static enum key_lane_admit
+key_lane_net_admit(struct key_lane *lane)
+{
+	const struct key_lane_io *io = key_lane_net_of(lane);
+	const struct key_store *store = io->world->store;
+	uint64_t now = event_loop_now_ms();
+
+	if (key_breaker_is_open(&io->site->breaker, now))
+		return KEY_LANE_BREAKER;
+	switch (key_store_status(store, io->site->index, now)) {
+	case KEY_STATUS_UNUSED:
+	case KEY_STATUS_FOUND:
+		return KEY_LANE_GO;
+	case KEY_STATUS_AWAITED:
+		key_lane_net_deadline(
+		    lane, key_store_awaited_until(store, io->site->index));
+		return KEY_LANE_WAIT;
+	case KEY_STATUS_MISSING:
+	case KEY_STATUS_UNAVAILABLE:
+		break;
+	}
+	return KEY_LANE_NO_KEY;
+}
+
+static enum result
+key_lane_net_connect(struct key_lane *lane)
+{
+	struct key_lane_io *io = key_lane_net_of(lane);
+	const struct upstream_user user = {key_lane_io_on_ready,
+	    key_lane_io_on_failed, key_lane_io_on_upstream, io};
+
+	return upstream_pool_take(&io->site->upstream, &user, &io->upstream);
+}
+
+static enum result
+key_lane_net_write(void *context, const void *bytes, size_t len)
+{
+	return upstream_write(context, bytes, len);
+}
+
+static enum result
+key_lane_net_inject(struct key_lane *lane, const char *head, size_t head_len,
+    const char *body, size_t body_len, bool *sent_r)
+{
+	struct key_lane_io *io = key_lane_net_of(lane);
+	const struct key_config_provider *provider = lane->provider;
+	struct key_inject_parts parts = {.head = head,
+	    .head_len = head_len,
+	    .header = provider->header,
+	    .before = provider->before,
+	    .after = provider->after,
+	    .key = key_store_key_borrow(io->world->store, io->site->index),
+	    .body = body,
+	    .body_len = body_len};
+	uint64_t sent = io->upstream->wire.sent;
+	enum result result;
+
+	io->address = io->upstream->address;
+	io->generation = io->site->upstream.generation;
+	io->is_reused = io->upstream->calls > 0;
+	io->is_resumed = io->upstream->tls != NULL &&
+			 upstream_tls_is_resumed(io->upstream->tls);
+	result = key_inject_request(
+	    io->world->inject, &parts, key_lane_net_write, io->upstream);
+	*sent_r = io->upstream->wire.sent != sent;
+	return result;
+}
+
+static enum result
+key_lane_net_send(struct key_lane *lane, const char *bytes, size_t len)
+{
+	return upstream_write(key_lane_net_of(lane)->upstream, bytes, len);
+}
+
+/* A response that the broker does not have whole was not complete. */
+static void
+key_lane_net_release(struct key_lane *lane, bool keep)
+{
+	struct key_lane_io *io = key_lane_net_of(lane);
+
+	upstream_pool_give(&io->upstream, keep && io->out.len == 0);
+}
+
+static void
+key_lane_net_judge(struct key_lane *lane, enum key_lane_verdict verdict)
+{
+	const struct key_lane_io *io = key_lane_net_of(lane);
+	struct key_site *site = io->site;
+
+	/* What an old key did says nothing of a new one. */
+	if (site == NULL || io->generation != site->upstream.generation)
+		return;
+	switch (verdict) {
+	case KEY_LANE_UNKNOWN:
+		return;
+	case KEY_LANE_SUCCEEDED:
+		key_breaker_reset(&site->breaker);
+		return;
+	case KEY_LANE_KEY_REFUSED:
+		if (key_breaker_refused(&site->breaker, event_loop_now_ms()))
+			log_event(LOG_WARN_LEVEL, "breaker_opened",
+			    LOG_TEXT("provider", site->upstream.provider->name),
+			    LOG_UINT("openings", site->breaker.openings));
+		return;
+	}
+}
+
+static void
+key_lane_net_count(
+    struct key_lane_counters *counters, const struct key_lane *lane)
+{
+	counters->calls++;
+	counters->up += lane->up;
+	counters->down += lane->down;
+	counters->retried += lane->is_retried;
+	if (lane->failure != 0) {
+		counters->failed++;
+		counters->failures[lane->failure]++;
+	} else if (lane->state == KEY_LANE_ANSWER ||
+		   lane->state == KEY_LANE_OVER) {
+		counters->served++;
+	} else {
+		counters->cancelled++;
+	}
+}
+
+/* Never a header, a target or a byte of a body. */
+static void
+key_lane_net_report(struct key_lane *lane)
+{
+	const struct key_lane_io *io = key_lane_net_of(lane);
+	uint64_t now = event_loop_now_ms();
+	char address[IP_ADDR_TEXT_MAX] = "";
+
+	key_lane_net_count(&io->world->counters, lane);
+	if (io->address.family != 0)
+		ip_addr_text(&io->address, address);
+	log_event(lane->failure != 0 ? LOG_WARN_LEVEL : LOG_INFO_LEVEL,
+	    "upstream_call", LOG_TEXT("provider", lane->open.provider),
+	    LOG_TEXT(
+		"host", lane->provider != NULL ? lane->provider->host : ""),
+	    LOG_TEXT("address", address),
+	    LOG_TEXT("code", key_lane_failure_text(lane->failure)),
+	    LOG_TEXT("detail", lane->detail), LOG_UINT("up", lane->up),
+	    LOG_UINT("down", lane->down),
+	    LOG_UINT("sent_ms",
+		lane->sent_ms != 0 ? lane->sent_ms - lane->began_ms : 0),
+	    LOG_UINT("first_ms",
+		lane->first_ms != 0 ? lane->first_ms - lane->began_ms : 0),
+	    LOG_UINT("total_ms", now - lane->began_ms),
+	    LOG_BOOL("reused", io->is_reused),
+	    LOG_BOOL("resumed", io->is_resumed),
+	    LOG_BOOL("retried", lane->is_retried));
+}
+
+const struct key_lane_actions key_lane_net_actions = {
+    .now_ms = key_lane_net_now,
+    .provider = key_lane_net_provider,
+    .admit = key_lane_net_admit,
+    .connect = key_lane_net_connect,
+    .inject = key_lane_net_inject,
+    .send = key_lane_net_send,
+    .release = key_lane_net_release,
+    .judge = key_lane_net_judge,
+    .say = key_lane_net_say,
+    .deadline = key_lane_net_deadline,
+    .report = key_lane_net_report,
+};
