@@ -5,7 +5,7 @@
  * answer; one attempt is started every 250 ms, or as soon as one fails, in
  * the order of common/dial.h. The first 2xx wins and the others are closed.
  * The proxy never hears a name: it would look it up again.
- * Used by session_net.c.
+ * Used by session_net.c and llm-key's upstream.c.
  */
 #ifndef EGRESS_PROXY_PARENT_DIAL_H
 #define EGRESS_PROXY_PARENT_DIAL_H

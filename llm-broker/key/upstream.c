@@ -15,12 +15,12 @@
 #include <sys/socket.h>
 
 #include "common/event_loop.h"
-#include "common/http_head.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "llm-broker/key/upstream_pool.h"
 
 static const char *const upstream_states[] = {"new", "lookup", "parent", "dial",
-    "proxy", "handshake", "busy", "idle", "closed"};
+    "through", "handshake", "busy", "idle", "closed"};
 
 void
 upstream_enter(
@@ -54,13 +54,14 @@ upstream_close(struct upstream **upstream, const char *why)
 	deadline_wheel_clear(site->world->wheel, &gone->deadline);
 	dns_cancel(&gone->query);
 	dial_cancel(&gone->dial);
+	parent_dial_cancel(&gone->parent);
 	upstream_tls_free(&gone->tls);
 	if (event_initialized(&gone->event))
 		(void)event_del(&gone->event);
 	site->world->counters.sent += gone->wire.sent;
 	site->world->counters.received += gone->wire.received;
 	upstream_wire_close(&gone->wire);
-	buffer_free(&gone->answer);
+	free(gone->judged);
 	free(gone);
 }
 
@@ -138,71 +139,6 @@ upstream_connected(struct upstream *upstream)
 	upstream_handshake(upstream);
 }
 
-/* --- the corporate proxy --- */
-
-/* Asked for the judged address, never for the name: it would look it up
- * again. */
-static void
-upstream_ask_proxy(struct upstream *upstream)
-{
-	bool v6 = upstream->address.family == 6;
-	unsigned port = upstream->site->provider->endpoint.port;
-	char address[IP_ADDR_TEXT_MAX], target[IP_ADDR_TEXT_MAX + 8], ask[256];
-	int len;
-
-	ip_addr_text(&upstream->address, address);
-	(void)snprintf(
-	    target, sizeof(target), v6 ? "[%s]:%u" : "%s:%u", address, port);
-	len = snprintf(ask, sizeof(ask),
-	    "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", target, target);
-	buffer_init(&upstream->answer, HTTP_HEAD_BYTES_MAX);
-	upstream_enter(upstream, UPSTREAM_PROXY, "dialled");
-	if (upstream_wire_send(&upstream->wire, ask, (size_t)len) != RESULT_OK)
-		upstream_fail(upstream, LANE_FAILED_DIAL, "the proxy closed");
-}
-
-static void
-upstream_proxy_answered(struct upstream *upstream)
-{
-	const struct buffer *answer = &upstream->answer;
-	struct http_head head;
-	enum http_head_status status;
-
-	status = http_head_parse_response(
-	    (const char *)buffer_bytes_borrow(answer), answer->len, &head);
-	if (status == HTTP_HEAD_NEED_MORE)
-		return;
-	/* Nothing can follow: TLS begins with us. */
-	if (status != HTTP_HEAD_OK || head.status < 200 || head.status > 299 ||
-	    head.head_len != answer->len) {
-		upstream_fail(upstream, LANE_FAILED_DIAL, "the proxy refused");
-		return;
-	}
-	buffer_free(&upstream->answer);
-	upstream_connected(upstream);
-}
-
-static void
-upstream_read_proxy(struct upstream *upstream)
-{
-	enum result result = RESULT_OK;
-	uint8_t *space;
-	size_t room, len = 0;
-
-	while (result == RESULT_OK) {
-		result = buffer_reserve(&upstream->answer, 1024, &space, &room);
-		if (result == RESULT_OK)
-			result = upstream_wire_receive(
-			    &upstream->wire, space, room, &len);
-		buffer_commit(&upstream->answer, len);
-		len = 0;
-	}
-	if (result != RESULT_NEED_MORE)
-		upstream_fail(upstream, LANE_FAILED_DIAL, "the proxy closed");
-	else if (upstream->answer.len > 0)
-		upstream_proxy_answered(upstream);
-}
-
 /* --- the loop --- */
 
 static void
@@ -215,9 +151,6 @@ upstream_on_event(evutil_socket_t fd, short what, void *context)
 	/* A wire that died shows when it is read. */
 	(void)upstream_wire_flush(&upstream->wire);
 	switch (upstream->state) {
-	case UPSTREAM_PROXY:
-		upstream_read_proxy(upstream);
-		return;
 	case UPSTREAM_HANDSHAKE:
 		upstream_handshake(upstream);
 		return;
@@ -231,6 +164,7 @@ upstream_on_event(evutil_socket_t fd, short what, void *context)
 	case UPSTREAM_LOOKUP:
 	case UPSTREAM_PARENT:
 	case UPSTREAM_DIAL:
+	case UPSTREAM_THROUGH:
 	case UPSTREAM_CLOSED:
 		return;
 	}
@@ -238,97 +172,164 @@ upstream_on_event(evutil_socket_t fd, short what, void *context)
 
 /* --- lookup and dial --- */
 
+/* The socket leads to the provider's judged address. */
+static void
+upstream_reached(
+    struct upstream *upstream, int fd, const struct ip_addr *address)
+{
+	struct upstream_world *world = upstream->site->world;
+	int on = 1;
+
+	world->counters.dialed++;
+	upstream->wire.fd = fd;
+	upstream->address = *address;
+	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
+	if (event_assign(&upstream->event, world->base, fd,
+		EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
+		upstream_on_event, upstream) == 0 &&
+	    event_add(&upstream->event, NULL) == 0)
+		upstream_connected(upstream);
+	else
+		upstream_fail(upstream, LANE_FAILED_DIAL, "out of memory");
+}
+
+static void
+upstream_unreached(
+    struct upstream *upstream, enum result result, const char *detail)
+{
+	upstream_fail(upstream,
+	    result == RESULT_TIMEOUT ? LANE_FAILED_TIMEOUT : LANE_FAILED_DIAL,
+	    detail);
+}
+
 static void
 upstream_on_dialed(enum result result, int fd, const struct ip_addr *address,
     int error, void *context)
 {
 	struct upstream *upstream = context;
-	const struct upstream_world *world = upstream->site->world;
-	int on = 1;
 
 	(void)error;
 	upstream->dial = NULL;
-	if (result != RESULT_OK) {
-		upstream_fail(upstream,
-		    result == RESULT_TIMEOUT ? LANE_FAILED_TIMEOUT
-					     : LANE_FAILED_DIAL,
-		    "no address answers");
+	if (result == RESULT_OK)
+		upstream_reached(upstream, fd, address);
+	else
+		upstream_unreached(upstream, result, "no address answers");
+}
+
+/* Nothing can stand behind the proxy's answer: TLS begins with us. */
+static void
+upstream_on_through(enum result result, int fd, const struct ip_addr *target,
+    const struct buffer *rest, void *context)
+{
+	struct upstream *upstream = context;
+
+	upstream->parent = NULL;
+	if (result == RESULT_OK && rest->len == 0) {
+		upstream_reached(upstream, fd, target);
 		return;
 	}
-	upstream->site->world->counters.dialed++;
-	upstream->wire.fd = fd;
-	(void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-	if (event_assign(&upstream->event, world->base, fd,
-		EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
-		upstream_on_event, upstream) != 0 ||
-	    event_add(&upstream->event, NULL) != 0) {
-		upstream_fail(upstream, LANE_FAILED_DIAL, "out of memory");
-		return;
-	}
-	if (world->config->upstream_proxy.port != 0) {
-		upstream_ask_proxy(upstream);
-		return;
-	}
-	upstream->address = *address;
-	upstream_connected(upstream);
+	fd_close(&fd);
+	upstream_unreached(upstream, result, "the corporate proxy refuses");
+}
+
+static struct dial_options
+upstream_dial_options(const struct upstream_world *world)
+{
+	const char *congestion = world->config->congestion;
+
+	return (struct dial_options){
+	    .timeout_ms = (unsigned)world->config->connect_timeout_ms,
+	    .congestion = congestion[0] != '\0' ? congestion : NULL};
 }
 
 static void
-upstream_dial(struct upstream *upstream, const struct ip_addr *addresses,
-    size_t count, uint16_t port)
+upstream_dial(
+    struct upstream *upstream, const struct ip_addr *addresses, size_t count)
 {
 	const struct upstream_world *world = upstream->site->world;
-	const char *congestion = world->config->congestion;
-	const struct dial_options options = {
-	    .timeout_ms = (unsigned)world->config->connect_timeout_ms,
-	    .congestion = congestion[0] != '\0' ? congestion : NULL};
+	const struct dial_options options = upstream_dial_options(world);
 
 	upstream_enter(upstream, UPSTREAM_DIAL, "judged");
-	if (dial_start(world->base, addresses, count, port, &options,
+	if (dial_start(world->base, addresses, count,
+		upstream->site->provider->endpoint.port, &options,
 		upstream_on_dialed, upstream, &upstream->dial) != RESULT_OK)
 		upstream_fail(
 		    upstream, LANE_FAILED_DIAL, "the dial cannot be started");
 }
 
-/* The corporate proxy's own name: the host's configuration names it, so its
- * address is not judged. */
+/* The corporate proxy's own addresses are not judged: the host's
+ * configuration names it. */
+static void
+upstream_dial_through(struct upstream *upstream, const struct ip_addr *proxies,
+    size_t proxy_count, const struct ip_addr *targets, size_t target_count)
+{
+	const struct upstream_world *world = upstream->site->world;
+	const struct parent_dial_plan plan = {.proxies = proxies,
+	    .proxy_count = proxy_count,
+	    .proxy_port = world->config->upstream_proxy.port,
+	    .targets = targets,
+	    .target_count = target_count,
+	    .target_port = upstream->site->provider->endpoint.port,
+	    .options = upstream_dial_options(world)};
+
+	upstream_enter(upstream, UPSTREAM_THROUGH, "judged");
+	if (parent_dial_start(world->base, &plan, upstream_on_through, upstream,
+		&upstream->parent) != RESULT_OK)
+		upstream_fail(
+		    upstream, LANE_FAILED_DIAL, "the dial cannot be started");
+}
+
 static void
 upstream_on_parent(
     enum result result, const struct dns_answer *answer, void *context)
 {
 	struct upstream *upstream = context;
+	const struct dns_answer *judged = upstream->judged;
 
 	upstream->query = NULL;
-	if (result != RESULT_OK)
-		upstream_fail(upstream, LANE_FAILED_DIAL,
-		    "the proxy's name cannot be looked up");
+	if (result == RESULT_OK)
+		upstream_dial_through(upstream, answer->addresses,
+		    answer->count, judged->addresses, judged->count);
 	else
-		upstream_dial(upstream, answer->addresses, answer->count,
-		    upstream->site->world->config->upstream_proxy.port);
+		upstream_fail(upstream, LANE_FAILED_DIAL,
+		    "the corporate proxy's name cannot be looked up");
+}
+
+/* The judged addresses are kept while the proxy's name is looked up. */
+static void
+upstream_find_parent(
+    struct upstream *upstream, const struct ip_addr *addresses, size_t count)
+{
+	const struct upstream_world *world = upstream->site->world;
+
+	upstream_enter(upstream, UPSTREAM_PARENT, "judged");
+	upstream->judged = calloc(1, sizeof(*upstream->judged));
+	if (upstream->judged != NULL) {
+		memcpy(upstream->judged->addresses, addresses,
+		    count * sizeof(addresses[0]));
+		upstream->judged->count = count;
+	}
+	if (upstream->judged == NULL ||
+	    dns_lookup(world->dns, &world->config->upstream_proxy.name,
+		upstream_on_parent, upstream, &upstream->query) != RESULT_OK)
+		upstream_fail(upstream, LANE_FAILED_DIAL,
+		    "the corporate proxy's lookup cannot be started");
 }
 
 static void
 upstream_reach(
     struct upstream *upstream, const struct ip_addr *addresses, size_t count)
 {
-	const struct upstream_world *world = upstream->site->world;
-	const struct endpoint *proxy = &world->config->upstream_proxy;
+	const struct endpoint *proxy =
+	    &upstream->site->world->config->upstream_proxy;
 
-	upstream->address = addresses[0];
-	if (proxy->port == 0) {
-		upstream_dial(upstream, addresses, count,
-		    upstream->site->provider->endpoint.port);
-		return;
-	}
-	if (proxy->address.family != 0) {
-		upstream_dial(upstream, &proxy->address, 1, proxy->port);
-		return;
-	}
-	upstream_enter(upstream, UPSTREAM_PARENT, "judged");
-	if (dns_lookup(world->dns, &proxy->name, upstream_on_parent, upstream,
-		&upstream->query) != RESULT_OK)
-		upstream_fail(upstream, LANE_FAILED_DIAL,
-		    "the proxy's lookup cannot be started");
+	if (proxy->port == 0)
+		upstream_dial(upstream, addresses, count);
+	else if (proxy->address.family != 0)
+		upstream_dial_through(
+		    upstream, &proxy->address, 1, addresses, count);
+	else
+		upstream_find_parent(upstream, addresses, count);
 }
 
 /* One bad address refuses all. */

@@ -14,10 +14,10 @@
 #include <stdint.h>
 #include <sys/queue.h>
 
-#include "common/buffer.h"
 #include "common/dial.h"
 #include "common/dns.h"
 #include "egress-proxy/deadline_wheel.h"
+#include "egress-proxy/parent_dial.h"
 #include "llm-broker/key/key_config.h"
 #include "llm-broker/key/upstream_tls.h"
 #include "llm-broker/key/upstream_wire.h"
@@ -27,8 +27,8 @@ enum upstream_state {
 	UPSTREAM_NEW,
 	UPSTREAM_LOOKUP,    /* of the provider's name */
 	UPSTREAM_PARENT,    /* lookup of the corporate proxy's name */
-	UPSTREAM_DIAL,      /* of a judged address, or of the proxy */
-	UPSTREAM_PROXY,     /* CONNECT was sent */
+	UPSTREAM_DIAL,      /* of a judged address */
+	UPSTREAM_THROUGH,   /* the same through the corporate proxy */
 	UPSTREAM_HANDSHAKE, /* TLS */
 	UPSTREAM_BUSY,      /* serves a call */
 	UPSTREAM_IDLE,      /* in the pool */
@@ -85,8 +85,9 @@ struct upstream {
 	struct deadline deadline;
 	struct dns_query *query;
 	struct dial *dial;
-	struct ip_addr address; /* the provider's, that was judged */
-	struct buffer answer;   /* of the proxy, while in UPSTREAM_PROXY */
+	struct parent_dial *parent;
+	struct dns_answer *judged; /* while the proxy's name is looked up */
+	struct ip_addr address;    /* the provider's, that was judged */
 	uint64_t generation;
 	unsigned calls; /* served before this one */
 };
