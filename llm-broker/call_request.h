@@ -19,7 +19,7 @@
 #include "llm-broker/provider.h"
 
 #define CALL_REQUEST_HEAD_MAX 16384U
-#define CALL_REQUEST_HOPS_MAX 512U /* bytes of a detail */
+#define CALL_REQUEST_DETAIL_MAX 512U /* bytes of a detail */
 
 struct call_request; /* the parse of one request; opaque */
 

@@ -17,6 +17,9 @@
  *             "input_microusd_per_million":150000,
  *             "output_microusd_per_million":600000}],
  *  "ledger":true}                          false: no budget is in the ledger
+ *
+ * Only providers and ledger must be there. A limit that is missing is the
+ * one shown above, never none.
  */
 #ifndef LLM_BROKER_GRANT_H
 #define LLM_BROKER_GRANT_H
@@ -61,6 +64,7 @@ bool grant_provider(const struct grant *grant, const char *provider);
 bool grant_model(const struct grant *grant, const char *provider,
     const char *model, size_t len);
 bool grant_opt_in(const struct grant *grant, enum grant_opt_in what);
+unsigned grant_opt_ins(const struct grant *grant); /* all bits */
 const struct grant_limits *grant_limits_borrow(const struct grant *grant);
 /* NULL: no default was granted; call_llm is refused. */
 const char *grant_default_provider(const struct grant *grant);
