@@ -46,10 +46,25 @@ static const struct {
     {SANDBOX_END, "end", 0, "", ""},
 };
 
+/* The client of a monitor that died waits in vain: it gets no time out of
+ * the five seconds in which the engine's record must be gone. */
+#define SANDBOX_ORPHAN_MS 300U
+
+static unsigned
+sandbox_limit(const struct sandbox *sandbox)
+{
+	bool orphan = sandbox->state == SANDBOX_CLIENT &&
+		      sandbox->monitor != NULL &&
+		      !process_watch_alive(sandbox->monitor);
+
+	return orphan ? SANDBOX_ORPHAN_MS
+		      : sandbox_table[sandbox->state].limit_ms;
+}
+
 static void
 sandbox_arm(struct sandbox *sandbox)
 {
-	unsigned ms = sandbox_table[sandbox->state].limit_ms;
+	unsigned ms = sandbox_limit(sandbox);
 	struct timeval limit = event_loop_timeval(ms);
 
 	(void)event_del(sandbox->deadline);

@@ -67,7 +67,9 @@ sandbox_inside_watch(struct sandbox *sandbox, pid_t pid)
 	int monitor = parent > 1 ? pidfd_open(parent, 0) : -1;
 	enum result result = RESULT_SYSTEM;
 
-	if (init >= 0 && monitor >= 0) {
+	/* Asked once more, so that what is held is its parent: a process
+	 * whose parent died has another one. */
+	if (init >= 0 && monitor >= 0 && sandbox_inside_parent(pid) == parent) {
 		result = process_watch_new(sandbox->base, init, false,
 		    sandbox_inside_on_init, sandbox, &sandbox->init);
 		init = -1;
