@@ -3,8 +3,8 @@
 """i04_dead_mans_switch at start: supervisor, client and monitor are killed,
 alone and in pairs, at a random moment while the engine still works on the
 container. Nothing of it lives on (not even a runtime that waits for its
-start for ever), and after the next start neither the engine, the runtime nor
-the kernel has anything of it."""
+start for ever), and after the next start, or gc, neither the engine, the
+runtime nor the kernel has anything of it."""
 import glob
 import os
 import random
@@ -78,7 +78,11 @@ for index in range(ROUNDS):
     # A client that still works may make it until init sees that nobody
     # is there; the rest is the next start's.
     engine_case.wait(3, lambda: not processes(name))
-    engine_case.run("/bin/true", home=HOME)
+    if index // len(VICTIMS) % 2 == 0:
+        engine_case.run("/bin/true", home=HOME)
+    else:
+        result = harness.agentnode(HOME, "sandbox", "gc", timeout=60)
+        check(f"{label}: gc", result.code == 0, result)
     check(f"{label}: nothing lives", engine_case.wait(
         3, lambda: not processes(name, container)),
           [engine_case.text(f"/proc/{pid}/cmdline").replace("\0", " ")[:300]
