@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Counts decisions until they are flushed. Called by proxy.c. Must never
+ * Counts decisions until they are flushed. Called by proxy.c and
+ * broker.c. Must never
  * lose a count, and never grow.
  */
 #include "egress-proxy/decision_table.h"
@@ -12,7 +13,7 @@ static const char decision_table_others[] = "(others)";
 
 static struct decision *
 decision_table_find(struct decision_table *table, const char *sandbox,
-    enum deny_code code, const char *target)
+    unsigned code, const char *target)
 {
 	for (size_t i = 0; i < table->used; i++) {
 		struct decision *row = &table->rows[i];
@@ -31,7 +32,8 @@ decision_table_new(struct decision_table *table, const char **target)
 {
 	size_t room = DECISION_TABLE_ROWS - table->used;
 
-	if (room <= DENY_CODE_COUNT && *target != decision_table_others)
+	if (room <= DECISION_TABLE_CODES_MAX &&
+	    *target != decision_table_others)
 		return NULL;
 	if (room == 0)
 		return &table->rows[DECISION_TABLE_ROWS - 1];
@@ -40,7 +42,7 @@ decision_table_new(struct decision_table *table, const char **target)
 
 void
 decision_table_add(struct decision_table *table, const char *sandbox,
-    enum deny_code code, const char *target, const char *rule)
+    unsigned code, const char *target, const char *rule)
 {
 	struct decision *row;
 

@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pair to the ledger: reservations asked for, answered and settled.
+ * Used by broker.c, and by calls through call_io_ledger.
+ */
+#ifndef LLM_BROKER_BROKER_LEDGER_H
+#define LLM_BROKER_BROKER_LEDGER_H
+
+#include <event2/event.h>
+#include <sys/queue.h>
+
+#include "common/result.h"
+#include "llm-broker/call_data.h"
+
+struct broker_ledger_wait;
+TAILQ_HEAD(broker_ledger_queue, broker_ledger_wait);
+
+struct broker_ledger {
+	struct peer *peer;                  /* NULL: not there */
+	struct broker_ledger_queue waiting; /* oldest first */
+	size_t waiting_count;
+};
+
+void broker_ledger_init(struct broker_ledger *ledger);
+/* Takes fd. RESULT_EXISTS: there is one. */
+enum result broker_ledger_open(
+    struct broker_ledger *ledger, struct event_base *base, int fd);
+void broker_ledger_close(struct broker_ledger *ledger);
+
+/* RESERVED, REFUSED or BUDGET_LOST follows, never from inside. */
+enum result broker_ledger_reserve(
+    struct broker_ledger *ledger, struct call *call);
+/* No answer is wanted; a reservation that comes is settled with nothing. */
+void broker_ledger_forget(struct broker_ledger *ledger, struct call *call);
+void broker_ledger_settle(
+    struct broker_ledger *ledger, const struct call *call);
+
+#endif

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One row per provider. Called by broker_control.c (messages of llm-key)
+ * and call.c. Must never say that a provider can be called while nothing
+ * is known of its key.
+ */
+#include "llm-broker/key_table.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+struct key_table_row {
+	const struct provider *provider;
+	bool keyless, found;
+	size_t current; /* patterns of the key in use; others follow */
+	struct redact_set set;
+};
+
+struct key_table {
+	size_t count;
+	struct key_table_row rows[];
+};
+
+enum result
+key_table_new(const struct provider *const *providers, const bool *keyless,
+    struct key_table **table_r)
+{
+	struct key_table *table;
+	size_t count = 0;
+
+	while (providers[count] != NULL)
+		count++;
+	table = calloc(1, sizeof(*table) + count * sizeof(table->rows[0]));
+	*table_r = table;
+	if (table == NULL)
+		return RESULT_NO_MEMORY;
+	table->count = count;
+	for (size_t i = 0; i < count; i++) {
+		table->rows[i].provider = providers[i];
+		table->rows[i].keyless = keyless[i];
+	}
+	return RESULT_OK;
+}
+
+void
+key_table_free(struct key_table **table)
+{
+	free(*table);
+	*table = NULL;
+}
+
+static struct key_table_row *
+key_table_find(struct key_table *table, const char *provider)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (strcmp(provider_name(table->rows[i].provider), provider) ==
+		    0)
+			return &table->rows[i];
+	return NULL;
+}
+
+static bool
+key_table_has(
+    const struct redact_set *set, const struct redact_pattern *pattern)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (memcmp(set->patterns[i].digest, pattern->digest,
+			sizeof(pattern->digest)) == 0)
+			return true;
+	return false;
+}
+
+/* The new patterns, and behind them those of the key before. */
+static void
+key_table_replace(struct key_table_row *row, const struct redact_set *set)
+{
+	struct redact_set old = row->set;
+	size_t kept = row->current;
+
+	row->set = *set;
+	row->current = set->count;
+	for (size_t i = 0; i < kept && row->set.count < REDACT_PATTERNS_MAX;
+	     i++)
+		if (!key_table_has(&row->set, &old.patterns[i]))
+			row->set.patterns[row->set.count++] = old.patterns[i];
+}
+
+void
+key_table_set(struct key_table *table, const char *provider, const char *status,
+    const json_t *patterns, struct json_fault *fault)
+{
+	struct key_table_row *row = key_table_find(table, provider);
+	struct redact_set set;
+
+	redact_set_read(patterns, "key_pattern.patterns", &set, fault);
+	if (row == NULL) {
+		json_field_fault(fault,
+		    "key_pattern.provider is %.32s, which is not configured",
+		    provider);
+		return;
+	}
+	row->found = false;
+	if (fault->text[0] != '\0' || strcmp(status, "found") != 0)
+		return;
+	if (set.count == 0 && !row->keyless) {
+		json_field_fault(fault,
+		    "key_pattern.patterns is empty: nothing could be found");
+		return;
+	}
+	key_table_replace(row, &set);
+	row->found = true;
+}
+
+void
+key_table_clear(struct key_table *table)
+{
+	for (size_t i = 0; i < table->count; i++)
+		table->rows[i].found = table->rows[i].keyless = false;
+}
+
+const struct redact_set *
+key_table_patterns_borrow(
+    const struct key_table *table, const struct provider *provider)
+{
+	for (size_t i = 0; i < table->count; i++) {
+		const struct key_table_row *row = &table->rows[i];
+
+		if (row->provider == provider)
+			return row->found || row->keyless ? &row->set : NULL;
+	}
+	return NULL;
+}

@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What the broker knows of each provider's key: whether llm-key has one,
+ * and what to look for so that it does not get into a container. Filled
+ * from `key_pattern`; used by call.c. Must never hold a key.
+ */
+#ifndef LLM_BROKER_KEY_TABLE_H
+#define LLM_BROKER_KEY_TABLE_H
+
+#include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "common/json_field.h"
+#include "common/result.h"
+#include "llm-broker/provider.h"
+#include "llm-broker/redact.h"
+
+struct key_table; /* opaque */
+
+/* One row per provider. keyless[i]: it takes no key, so none is looked for
+ * and calls need not wait for one. */
+enum result key_table_new(const struct provider *const *providers,
+    const bool *keyless, struct key_table **table_r);
+void key_table_free(struct key_table **table);
+
+/* A `key_pattern` message. The patterns of a key that was replaced are kept
+ * beside the new ones: a provider that knows it can still repeat it. The
+ * fault names what is wrong; then the provider has no key. */
+void key_table_set(struct key_table *table, const char *provider,
+    const char *status, const json_t *patterns, struct json_fault *fault);
+
+/* llm-key is gone: no provider has a key. */
+void key_table_clear(struct key_table *table);
+
+/* What to overwrite in responses of this provider, or NULL: it has no key
+ * and calls to it are refused. */
+const struct redact_set *key_table_patterns_borrow(
+    const struct key_table *table, const struct provider *provider);
+
+#endif

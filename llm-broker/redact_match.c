@@ -1,0 +1,243 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Reads one byte of a key after the other from where it may begin, and
+ * compares: first bytes as they are, the whole by its salted digest. Called
+ * by redact.c for each byte that a key can begin with. Must never look
+ * further than a key can reach.
+ *
+ * A byte of a key is itself, or %HH, or backslashes and uHHHH, or
+ * backslashes and itself; and each sign of such an escape may be escaped
+ * again, REDACT_MATCH_DEPTH times.
+ */
+#include "llm-broker/redact_match.h"
+
+#include <string.h>
+
+#include "llm-broker/key_digest.h"
+
+struct redact_match_char {
+	uint8_t byte;
+	size_t next; /* where the one behind it begins */
+};
+
+static int
+redact_match_hex(uint8_t byte)
+{
+	if (byte >= '0' && byte <= '9')
+		return byte - '0';
+	if (byte >= 'a' && byte <= 'f')
+		return byte - 'a' + 10;
+	if (byte >= 'A' && byte <= 'F')
+		return byte - 'A' + 10;
+	return -1;
+}
+
+static enum redact_match_verdict redact_match_read(
+    const struct redact_match *match, size_t at, unsigned depth,
+    struct redact_match_char *char_r);
+
+/* count hex digits. NO: they are none, or mean nothing in a key. */
+static enum redact_match_verdict
+redact_match_digits(const struct redact_match *match, size_t at, unsigned count,
+    unsigned depth, struct redact_match_char *char_r)
+{
+	struct redact_match_char digit;
+	unsigned value = 0;
+
+	while (count-- > 0) {
+		enum redact_match_verdict verdict =
+		    redact_match_read(match, at, depth, &digit);
+		int nibble;
+
+		if (verdict != REDACT_MATCH_YES)
+			return verdict;
+		nibble = redact_match_hex(digit.byte);
+		if (nibble < 0)
+			return REDACT_MATCH_NO;
+		value = value * 16 + (unsigned)nibble;
+		at = digit.next;
+	}
+	char_r->byte = (uint8_t)value;
+	char_r->next = at;
+	return value <= 0xff ? REDACT_MATCH_YES : REDACT_MATCH_NO;
+}
+
+/* Behind a backslash: more of them, then uHHHH or any byte. start: where
+ * the first one stood. */
+static enum redact_match_verdict
+redact_match_escape(const struct redact_match *match, size_t start,
+    unsigned depth, struct redact_match_char *char_r)
+{
+	enum redact_match_verdict verdict;
+	size_t at;
+
+	do {
+		at = char_r->next;
+		if (at - start > REDACT_MATCH_CHAR_MAX)
+			return REDACT_MATCH_NO;
+		verdict = redact_match_read(match, at, depth, char_r);
+	} while (verdict == REDACT_MATCH_YES && char_r->byte == '\\');
+	if (verdict != REDACT_MATCH_YES || char_r->byte != 'u')
+		return verdict;
+	return redact_match_digits(match, char_r->next, 4, depth, char_r);
+}
+
+static enum redact_match_verdict
+redact_match_percent(const struct redact_match *match, unsigned depth,
+    struct redact_match_char *char_r)
+{
+	struct redact_match_char decoded;
+	enum redact_match_verdict verdict =
+	    redact_match_digits(match, char_r->next, 2, depth, &decoded);
+
+	if (verdict == REDACT_MATCH_YES)
+		*char_r = decoded;
+	/* Else it is a percent sign. */
+	return verdict == REDACT_MATCH_NO ? REDACT_MATCH_YES : verdict;
+}
+
+/* One byte of text, with depth layers of escapes taken off. */
+static enum redact_match_verdict
+redact_match_read(const struct redact_match *match, size_t at, unsigned depth,
+    struct redact_match_char *char_r)
+{
+	enum redact_match_verdict verdict;
+
+	if (at >= match->len)
+		return match->last ? REDACT_MATCH_NO : REDACT_MATCH_MORE;
+	char_r->byte = (uint8_t)match->bytes[at];
+	char_r->next = at + 1;
+	if (depth == 0 || (char_r->byte != '%' && char_r->byte != '\\'))
+		return REDACT_MATCH_YES;
+	if (depth > 1) {
+		verdict = redact_match_read(match, at, depth - 1, char_r);
+		if (verdict != REDACT_MATCH_YES)
+			return verdict;
+	}
+	if (char_r->byte == '%')
+		return redact_match_percent(match, depth - 1, char_r);
+	if (char_r->byte == '\\')
+		return redact_match_escape(match, at, depth - 1, char_r);
+	return REDACT_MATCH_YES;
+}
+
+/* The form's one spelling; 0 for a byte that the form cannot have. */
+static uint8_t
+redact_match_norm(enum redact_form form, uint8_t byte)
+{
+	switch (form) {
+	case REDACT_RAW:
+		return byte > 0x20 && byte < 0x7f ? byte : 0;
+	case REDACT_HEX:
+		if (byte >= 'A' && byte <= 'F')
+			return (uint8_t)(byte - 'A' + 'a');
+		return redact_match_hex(byte) >= 0 ? byte : 0;
+	case REDACT_BASE64:
+		break;
+	}
+	if (byte == '-' || byte == '+')
+		return '+';
+	if (byte == '_' || byte == '/')
+		return '/';
+	return (byte >= '0' && byte <= '9') || (byte >= 'A' && byte <= 'Z') ||
+		       (byte >= 'a' && byte <= 'z')
+		   ? byte
+		   : 0;
+}
+
+static bool
+redact_match_digest(const struct redact_pattern *pattern, const uint8_t *text)
+{
+	uint8_t digest[REDACT_DIGEST_LEN];
+
+	return key_digest_make(pattern->salt, text, pattern->length, digest) ==
+		   RESULT_OK &&
+	       memcmp(digest, pattern->digest, sizeof(digest)) == 0;
+}
+
+/* One pattern from one start; depth 0: as it stands. */
+static enum redact_match_verdict
+redact_match_pattern(const struct redact_match *match,
+    const struct redact_pattern *pattern, size_t at, unsigned depth,
+    size_t *span_r)
+{
+	uint8_t text[REDACT_LENGTH_MAX];
+	struct redact_match_char read = {0, at};
+
+	for (size_t i = 0; i < pattern->length; i++) {
+		enum redact_match_verdict verdict =
+		    redact_match_read(match, read.next, depth, &read);
+
+		if (verdict != REDACT_MATCH_YES)
+			return verdict;
+		text[i] = redact_match_norm(pattern->form, read.byte);
+		if (text[i] == 0 ||
+		    (i < pattern->prefix_len && text[i] != pattern->prefix[i]))
+			return REDACT_MATCH_NO;
+	}
+	*span_r = read.next - at;
+	return redact_match_digest(pattern, text) ? REDACT_MATCH_YES
+						  : REDACT_MATCH_NO;
+}
+
+/* A key that has a percent sign or backslash of its own, as it stands. */
+static bool
+redact_match_is_bare(const struct redact_match *match,
+    const struct redact_pattern *pattern, size_t at)
+{
+	const char *bytes = match->bytes + at;
+	size_t left = match->len - at;
+	size_t prefix = pattern->prefix_len < left ? pattern->prefix_len : left;
+
+	if (pattern->form != REDACT_RAW ||
+	    memcmp(bytes, pattern->prefix, prefix) != 0)
+		return false;
+	left = pattern->length < left ? pattern->length : left;
+	return memchr(bytes, '%', left) != NULL ||
+	       memchr(bytes, '\\', left) != NULL;
+}
+
+enum redact_match_verdict
+redact_match_at(const struct redact_match *match, size_t at, size_t *span_r)
+{
+	enum redact_match_verdict found = REDACT_MATCH_NO, verdict;
+
+	for (size_t i = 0; i < match->set->count; i++) {
+		const struct redact_pattern *pattern = &match->set->patterns[i];
+
+		verdict = redact_match_pattern(
+		    match, pattern, at, REDACT_MATCH_DEPTH, span_r);
+		if (verdict != REDACT_MATCH_YES &&
+		    redact_match_is_bare(match, pattern, at)) {
+			enum redact_match_verdict bare =
+			    redact_match_pattern(match, pattern, at, 0, span_r);
+
+			if (bare != REDACT_MATCH_NO)
+				verdict = bare;
+		}
+		if (verdict == REDACT_MATCH_YES)
+			return verdict;
+		if (verdict == REDACT_MATCH_MORE)
+			found = verdict;
+	}
+	return found;
+}
+
+void
+redact_match_starts(const struct redact_set *set, bool starts[256])
+{
+	memset(starts, 0, 256 * sizeof(starts[0]));
+	for (size_t i = 0; i < set->count; i++) {
+		const struct redact_pattern *pattern = &set->patterns[i];
+
+		for (unsigned byte = 0; byte < 256; byte++) {
+			uint8_t norm =
+			    redact_match_norm(pattern->form, (uint8_t)byte);
+
+			if (norm != 0 && norm == pattern->prefix[0])
+				starts[byte] = true;
+		}
+	}
+	if (set->count > 0)
+		starts['%'] = starts['\\'] = true;
+}

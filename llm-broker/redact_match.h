@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Does a key begin at this byte? One start at a time, through percent and
+ * JSON escapes. Pure; used by redact.c alone.
+ */
+#ifndef LLM_BROKER_REDACT_MATCH_H
+#define LLM_BROKER_REDACT_MATCH_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "llm-broker/redact.h"
+
+#define REDACT_MATCH_DEPTH 4U      /* escapes inside escapes */
+#define REDACT_MATCH_CHAR_MAX 256U /* bytes that one byte of a key takes */
+
+enum redact_match_verdict {
+	REDACT_MATCH_NO,
+	REDACT_MATCH_MORE, /* perhaps: the bytes end before it is known */
+	REDACT_MATCH_YES
+};
+
+/* What is looked at; last: nothing follows, so there is no MORE. */
+struct redact_match {
+	const struct redact_set *set;
+	const char *bytes;
+	size_t len;
+	bool last;
+};
+
+/* *span_r: how many bytes the key takes. */
+enum redact_match_verdict redact_match_at(
+    const struct redact_match *match, size_t at, size_t *span_r);
+
+/* starts[b]: a key may begin with the byte b as it stands. */
+void redact_match_starts(const struct redact_set *set, bool starts[256]);
+
+#endif
