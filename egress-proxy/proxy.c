@@ -28,6 +28,9 @@
 #define PROXY_FILES_KEPT 32U   /* descriptors kept for dials, pipes, DNS */
 #define PROXY_WAITING_MIN 256U /* clients that may owe us a head */
 
+_Static_assert(DENY_CODE_COUNT <= DECISION_TABLE_CODES_MAX,
+    "the decision table has a row per code");
+
 /* How many may wait for a head before the oldest has to go. */
 static size_t
 proxy_waiting_max(const struct proxy *proxy)

@@ -118,9 +118,10 @@ call_refuse_with(struct call *call, struct call_reply *reply, bool ended)
 {
 	bool began = call->down_bytes > 0;
 
-	reply->shape = call->provider != NULL
-			   ? provider_error_shape(call->provider)
-			   : reply->shape;
+	if (call->is_call_llm)
+		reply->shape = PROVIDER_ERRORS_CALL_LLM;
+	else if (call->provider != NULL)
+		reply->shape = provider_error_shape(call->provider);
 	reply->keep_alive = reply->keep_alive && call->keep;
 	call_finish(call, reply->code, ended);
 	if (began) {
@@ -343,6 +344,18 @@ call_pass_error(struct call *call)
 	call_refuse_with(call, &outcome.reply, true);
 }
 
+/* The whole response of a call_llm, in its own shape. */
+static void
+call_pass_llm(struct call *call)
+{
+	if (call_outcome_llm(call) != RESULT_OK) {
+		call_refuse(call, CALL_UPSTREAM_BAD, "");
+		return;
+	}
+	call_finish(call, CALL_OK, true);
+	call_drain(call, call->keep, "done");
+}
+
 static void
 call_relayed(struct call *call, enum call_relay_status status)
 {
@@ -358,6 +371,8 @@ call_relayed(struct call *call, enum call_relay_status status)
 	}
 	if (call->upstream_status >= 400) {
 		call_pass_error(call);
+	} else if (call->is_call_llm) {
+		call_pass_llm(call);
 	} else {
 		call_finish(call, CALL_OK, true);
 		call_drain(call, call->keep, "done");

@@ -11,6 +11,7 @@
 
 #include "llm-broker/call_actions.h"
 #include "llm-broker/call_admit.h"
+#include "llm-broker/call_llm.h"
 
 /* How far did it get? */
 static enum call_charge_end
@@ -126,4 +127,26 @@ call_outcome_of_failure(const struct call *call, struct call_outcome *outcome_r)
 
 	if (reply->code == CALL_TIMEOUT)
 		reply->status = 504;
+}
+
+enum result
+call_outcome_llm(struct call *call)
+{
+	const struct buffer *body = call_relay_body(call->relay);
+	struct buffer answer;
+	enum result result;
+
+	buffer_init(&answer, CALL_OUT_MAX / 2);
+	result = call_llm_answer(call->path->usage,
+	    (const char *)buffer_bytes_borrow(body), body->len, &answer);
+	if (result == RESULT_OK)
+		result = buffer_printf(&call->out,
+		    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+		    "Content-Length: %zu\r\n%s\r\n",
+		    answer.len, call->keep ? "" : "Connection: close\r\n");
+	if (result == RESULT_OK)
+		result = buffer_append(
+		    &call->out, buffer_bytes_borrow(&answer), answer.len);
+	buffer_free(&answer);
+	return result;
 }

@@ -18,10 +18,12 @@ void call_outcome_settle(struct call *call, enum call_code code);
  * any other is closed, which cancels the call. */
 void call_outcome_leave_lane(struct call *call, bool ended);
 
+#define CALL_OUTCOME_DETAIL_MAX 512U
+
 /* A reply, with the text it points to. */
 struct call_outcome {
 	struct call_reply reply;
-	char detail[CALL_REQUEST_HOPS_MAX];
+	char detail[CALL_OUTCOME_DETAIL_MAX];
 };
 
 void call_outcome_of_request(
@@ -34,5 +36,9 @@ void call_outcome_of_provider(
 /* llm-key could not get an answer. */
 void call_outcome_of_failure(
     const struct call *call, struct call_outcome *outcome_r);
+
+/* The whole answer to a call_llm, in its own shape, to call->out.
+ * RESULT_BAD: the provider's has no text. */
+enum result call_outcome_llm(struct call *call);
 
 #endif

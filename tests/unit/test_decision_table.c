@@ -10,6 +10,7 @@
 #include <cmocka.h>
 
 #include "egress-proxy/decision_table.h"
+#include "egress-proxy/deny.h"
 
 struct test_decision_table {
 	uint64_t count, others;
