@@ -49,8 +49,8 @@ def patterns(key=KEY):
 
 
 def grant(**limits):
-    base = {"requests": 1000000, "concurrent": 2000,
-            "input_chars": 1 << 40, "output_chars": 1 << 40}
+    base = {"requests": 1000000, "concurrent": 1024,
+            "input_chars": 10 ** 12, "output_chars": 10 ** 12}
     base.update(limits)
     return {"providers": [{"name": "openai"}, {"name": "anthropic"},
                           {"name": "gemini"}], "limits": base,
