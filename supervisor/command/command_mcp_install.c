@@ -13,7 +13,7 @@
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/command.h"
-#include "supervisor/command/command_ledger.h"
+#include "supervisor/command/install_services.h"
 #include "supervisor/package/env_entry.h"
 #include "supervisor/package/install.h"
 #include "supervisor/package/lockfile.h"
@@ -25,21 +25,13 @@
 struct command_mcp_install {
 	struct install_request request;
 	struct install install;
-	struct engine_host host;
-	struct command_ledger ledger;
-	struct config *config;
+	struct install_services services;
 	json_t *allow, *tools, *args, *env; /* owned */
 	char files[4096], lockfile[4096];
 	const char *name, *lockfile_option;
-	bool json, has_host;
+	bool json;
 	int code; /* of the first wrong option */
 };
-
-static void
-command_mcp_install_progress(const char *line)
-{
-	fprintf(stderr, "%s\n", line);
-}
 
 /* --allow ENTRY: typing it is the consent to a wildcard. */
 static int
@@ -299,75 +291,6 @@ command_mcp_install_parse(
 				   : command_fault(result, &fault);
 }
 
-/* Installing must not fetch for minutes and then fail at the end: the
- * lockfile is looked at first. */
-static int
-command_mcp_install_lockfile(struct command_mcp_install *run)
-{
-	struct json_fault fault = {""};
-	struct lockfile *lockfile = NULL;
-	enum result result = lockfile_load(run->lockfile, &lockfile, &fault);
-
-	lockfile_free(&lockfile);
-	if (result == RESULT_OK || result == RESULT_NOT_FOUND)
-		return COMMAND_DONE;
-	return command_fault(result, &fault);
-}
-
-static int
-command_mcp_install_services(struct command_mcp_install *run)
-{
-	struct engine_host_fault engine = {"", ""};
-	struct install *install = &run->install;
-	struct json_fault fault = {""};
-	enum result result = config_load(&run->config, &fault);
-	int code;
-
-	if (result != RESULT_OK)
-		return command_fault(result, &fault);
-	if (engine_host_open(run->config,
-		config_text(run->config, "sandbox.image"), &run->host,
-		&engine) != RESULT_OK)
-		return command_error(COMMAND_UNAVAILABLE, "%s", engine.detail);
-	run->has_host = true;
-	install->config = run->config;
-	install->host = &run->host;
-	install->request = &run->request;
-	install->progress = command_mcp_install_progress;
-	install->watch_fd = STDERR_FILENO;
-	code = command_ledger_open(&run->ledger);
-	install->base = run->ledger.base;
-	install->audit = run->ledger.audit;
-	return code;
-}
-
-static int
-command_mcp_install_exit(enum result result)
-{
-	if (result == RESULT_NOT_FOUND) /* build_failed: the registry said no */
-		return COMMAND_NO;
-	if (result == RESULT_SYSTEM || result == RESULT_CLOSED)
-		return COMMAND_UNAVAILABLE;
-	return command_exit_of(result);
-}
-
-static int
-command_mcp_install_failed(struct command_mcp_install *run)
-{
-	const struct install_fault *fault = &run->install.fault;
-	json_t *object;
-
-	if (run->json) {
-		object = json_pack("{s:b,s:s,s:s,s:s}", "ok", 0, "package",
-		    run->request.slug, "code", fault->code, "detail",
-		    fault->detail);
-		(void)command_print_json(object);
-		json_decref(object);
-	}
-	return command_error(command_mcp_install_exit(fault->result), "%s (%s)",
-	    fault->detail, fault->code);
-}
-
 static int
 command_mcp_install_done(struct command_mcp_install *run, json_t *entry)
 {
@@ -393,14 +316,16 @@ static int
 command_mcp_install_run(struct command_mcp_install *run)
 {
 	json_t *entry = NULL;
-	int code = command_mcp_install_lockfile(run);
+	int code = install_services_lockfile(run->lockfile);
 
+	run->install.request = &run->request;
 	if (code == COMMAND_DONE)
-		code = command_mcp_install_services(run);
+		code = install_services_open(&run->services, &run->install);
 	if (code != COMMAND_DONE)
 		return code;
 	if (install_run(&run->install, &entry) != RESULT_OK)
-		return command_mcp_install_failed(run);
+		return install_services_failed(
+		    &run->install, run->request.slug, run->json);
 	code = command_mcp_install_done(run, entry);
 	json_decref(entry);
 	return code;
@@ -420,10 +345,7 @@ command_mcp_install(int argc, char **argv)
 	code = command_mcp_install_parse(run, argc, argv);
 	if (code == COMMAND_DONE)
 		code = command_mcp_install_run(run);
-	command_ledger_close(&run->ledger);
-	if (run->has_host)
-		engine_host_close(&run->host);
-	config_free(&run->config);
+	install_services_close(&run->services);
 	json_decref(run->allow);
 	json_decref(run->tools);
 	json_decref(run->args);

@@ -11,6 +11,7 @@ extern const struct command command_auth_rows[];
 extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
+extern const struct command command_install_rows[];
 extern const struct command command_remove_rows[];
 extern const struct command command_package_rows[];
 extern const struct command command_verify_rows[];
@@ -33,6 +34,7 @@ const struct command *const command_groups[] = {
     command_mcp_install_rows,
     command_mcp_rows,
     command_mcp_client_rows,
+    command_install_rows,
     command_remove_rows,
     command_package_rows,
     command_verify_rows,

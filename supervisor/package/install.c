@@ -160,22 +160,34 @@ install_env_names(const json_t *env)
 	return names;
 }
 
+/* What the audit chain says of it; null stands for what is not there. */
+static json_t *
+install_record_fields(const struct install *install, const json_t *entry)
+{
+	const struct install_request *request = install->request;
+
+	return json_pack(
+	    "{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:s,s:b}",
+	    "package", request->slug, "version",
+	    json_object_get(entry, "version"), "artifact_hash",
+	    json_object_get(entry, "artifact_hash"), "mcp_install",
+	    json_object_get(entry, "mcp_install"), "allowed_domains",
+	    json_object_get(entry, "mcp_allowed_domains"), "permissions",
+	    request->is_agent ? json_object_get(entry, "permissions") : NULL,
+	    "agent", json_object_get(entry, "agent"), "files",
+	    json_object_get(entry, "files"), "state",
+	    json_object_get(entry, "state"), "tools",
+	    json_object_get(entry, "tools"), "env",
+	    install_env_names(request->env), "lockfile", request->lockfile,
+	    "scripts", request->allow_scripts);
+}
+
 static enum result
 install_record(struct install *install, const json_t *entry)
 {
 	const struct install_request *request = install->request;
 	struct json_fault fault = {""};
-	json_t *fields = json_pack(
-	    "{s:s,s:O,s:O,s:O,s:O,s:O*,s:O*,s:O*,s:o*,s:s,s:b}", "package",
-	    request->slug, "version", json_object_get(entry, "version"),
-	    "artifact_hash", json_object_get(entry, "artifact_hash"),
-	    "mcp_install", json_object_get(entry, "mcp_install"),
-	    "allowed_domains", json_object_get(entry, "mcp_allowed_domains"),
-	    "files", json_object_get(entry, "files"), "state",
-	    json_object_get(entry, "state"), "tools",
-	    json_object_get(entry, "tools"), "env",
-	    install_env_names(request->env), "lockfile", request->lockfile,
-	    "scripts", request->allow_scripts);
+	json_t *fields = install_record_fields(install, entry);
 	enum result result =
 	    fields == NULL ? RESULT_NO_MEMORY
 			   : audit_write(install->audit, "install", fields);
@@ -234,7 +246,8 @@ install_finish(
 	enum result result;
 
 	result = install_seal(install, tree,
-	    pin->kind == PIN_DIR ? "0" : pin->version, &volume, &made, &root);
+	    pin->version[0] == '\0' ? "0" : pin->version, &volume, &made,
+	    &root);
 	if (result == RESULT_OK)
 		result = install_facts_read(install, root, tree->hash, &facts);
 	if (result == RESULT_OK) {

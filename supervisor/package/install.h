@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The story of `agentnode mcp install`: fetch in a build sandbox, judge and
- * hash the tree, put it into a sealed volume, write the lockfile. Either
- * all of it happens or nothing stays. Used by command_mcp_install.c.
+ * The story of `agentnode mcp install` and `agentnode install`: fetch in a
+ * build sandbox, judge and hash the tree, put it into a sealed volume, write
+ * the lockfile. Either all of it happens or nothing stays. Used by
+ * command_mcp_install.c.
  */
 #ifndef SUPERVISOR_PACKAGE_INSTALL_H
 #define SUPERVISOR_PACKAGE_INSTALL_H
@@ -32,6 +33,7 @@ struct install_request {
 	const char *entry;    /* --entry: path in the tree; NULL */
 	const char *lockfile; /* path of the lockfile in force */
 	bool allow_scripts;
+	bool is_agent; /* a folder with a manifest (install_agent.h) */
 };
 
 /* A tree that was fetched and judged, before it is in a volume. */
@@ -48,6 +50,7 @@ struct install_facts {
 	char entry[1100];
 	char name[PIN_NAME_MAX + 1], version[PIN_VERSION_MAX + 1];
 	json_t *dependencies; /* owned */
+	json_t *manifest;     /* owned; agents: checked, as in the volume */
 };
 
 struct install {

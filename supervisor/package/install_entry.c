@@ -9,7 +9,9 @@
 #include <string.h>
 #include <time.h>
 
-static void
+#include "supervisor/package/install_agent.h"
+
+void
 install_entry_time(char *text_r, size_t size)
 {
 	time_t now = time(NULL);
@@ -83,6 +85,8 @@ install_entry_make(const struct install_request *request,
 	char path[1200], now[32];
 	json_t *entry;
 
+	if (request->is_agent)
+		return install_agent_entry(tree, facts, volume);
 	install_entry_time(now, sizeof(now));
 	(void)snprintf(
 	    path, sizeof(path), "%s/%s", INSTALL_ENTRY_MOUNT, facts->entry);

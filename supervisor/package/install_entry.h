@@ -17,4 +17,7 @@ json_t *install_entry_make(const struct install_request *request,
     const struct install_tree *tree, const struct install_facts *facts,
     const struct volume *volume);
 
+/* Now, as the lockfile writes it. */
+void install_entry_time(char *text_r, size_t size);
+
 #endif

@@ -14,11 +14,12 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/package/install_agent.h"
 #include "supervisor/package/unpack_call.h"
 
 #define INSTALL_FACTS_TIMEOUT_S 600U
 
-static enum result
+enum result
 install_facts_ask(struct install *install, const char *job, json_t *options,
     int root_fd, int list_fd, json_t **result_r)
 {
@@ -146,6 +147,8 @@ install_facts_read(struct install *install, int root_fd, const char *hash,
 	enum result result;
 
 	*facts_r = (struct install_facts){.dependencies = NULL};
+	if (install->request->is_agent)
+		return install_agent_facts(install, root_fd, hash, facts_r);
 	if (install->request->pin.kind == PIN_DIR)
 		result =
 		    install_facts_dir(install, root_fd, hash, facts_r, &object);
@@ -170,4 +173,6 @@ install_facts_clear(struct install_facts *facts)
 {
 	json_decref(facts->dependencies);
 	facts->dependencies = NULL;
+	json_decref(facts->manifest);
+	facts->manifest = NULL;
 }

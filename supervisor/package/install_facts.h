@@ -12,6 +12,10 @@
 enum result install_facts_verify(
     struct install *install, int root_fd, const char *hash);
 
+/* One question to agentnode-unpack; options is taken, list_fd may be -1. */
+enum result install_facts_ask(struct install *install, const char *job,
+    json_t *options, int root_fd, int list_fd, json_t **result_r);
+
 /* Fill facts_r; free with install_facts_clear. */
 enum result install_facts_read(struct install *install, int root_fd,
     const char *hash, struct install_facts *facts_r);

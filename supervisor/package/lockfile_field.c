@@ -58,7 +58,7 @@ lockfile_field_runtime(
     const json_t *value, const char *path, struct json_fault *fault)
 {
 	static const char *const words[] = {
-	    "python", "mcp", "remote", "none", NULL};
+	    "python", "node", "mcp", "remote", "none", NULL};
 
 	lockfile_field_word(json_string_value(value), words, path, fault);
 }
