@@ -294,6 +294,13 @@ sandbox_stop(struct sandbox *sandbox, const char *code, const char *detail)
 	    detail != NULL ? detail : "");
 }
 
+void
+sandbox_port_ready(struct sandbox *sandbox, size_t index)
+{
+	sandbox->ports_ready |= 1U << index;
+	sandbox_steps_ready(sandbox);
+}
+
 const char *
 sandbox_id(const struct sandbox *sandbox)
 {

@@ -23,6 +23,7 @@ struct audit;   /* supervisor/policy/audit.h */
 #define SANDBOX_TMPFS_MAX 6U
 #define SANDBOX_TREES_MAX 4U
 #define SANDBOX_CODE_MAX 64U
+#define SANDBOX_PORTS_MAX 2U
 
 /* A sealed volume: engine volume name, where it is seen inside, and the
  * content hash it must have ("sha256:<64 hex>", checked before go; NULL
@@ -45,6 +46,13 @@ struct sandbox_tree {
 	int fd; /* import: read end; export: write end */
 	bool is_export;
 	uint64_t max_bytes, max_files;
+};
+
+/* A port on the sandbox's 127.0.0.1 that a process of the caller's serves,
+ * and its socket under /run/agentnode. kind NULL: none. */
+struct sandbox_port {
+	const char *kind; /* "llm" or "tools" */
+	uint16_t port;
 };
 
 struct sandbox_limits {
@@ -70,6 +78,7 @@ struct sandbox_spec {
 	 * entries (egress_plan.h), or NULL: no egress-proxy is started at
 	 * all. Borrowed. */
 	const json_t *egress;
+	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	/* The workload's ends of three pipes; borrowed, duplicated into the
 	 * container. */
 	int stdin_fd, stdout_fd, stderr_fd;
@@ -90,6 +99,10 @@ struct sandbox_outcome {
 
 struct sandbox_handlers {
 	void (*on_go)(struct sandbox *sandbox, void *context); /* may be NULL */
+	/* The listener of ports[index], checked; fd is taken. NULL when the
+	 * spec has no ports. */
+	void (*on_port)(
+	    struct sandbox *sandbox, size_t index, int fd, void *context);
 	void (*on_end)(struct sandbox *sandbox,
 	    const struct sandbox_outcome *outcome, void *context);
 };
@@ -105,6 +118,9 @@ enum result sandbox_start(struct event_base *base, const struct config *config,
  * workload and trees come out, as when it had exited by itself. */
 void sandbox_stop(
     struct sandbox *sandbox, const char *code, const char *detail);
+/* Who serves ports[index] is confined and has its listener: the workload
+ * does not start before. */
+void sandbox_port_ready(struct sandbox *sandbox, size_t index);
 const char *sandbox_id(const struct sandbox *sandbox); /* run id, 16 hex */
 /* After on_end. Accepts NULL, clears. */
 void sandbox_free(struct sandbox **sandbox);

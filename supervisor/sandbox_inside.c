@@ -123,9 +123,17 @@ static void
 sandbox_inside_on_listener(uint32_t index, int fd, void *context)
 {
 	struct sandbox *sandbox = context;
+	const struct sandbox_plan *plan = &sandbox->plan;
 
-	if (sandbox->state != SANDBOX_LISTENERS || sandbox->egress == NULL) {
+	if (sandbox->state != SANDBOX_LISTENERS ||
+	    (index < plan->port_first && sandbox->egress == NULL) ||
+	    index >= plan->port_first + plan->port_count) {
 		fd_close(&fd);
+		return;
+	}
+	if (index >= plan->port_first) {
+		sandbox->handlers.on_port(
+		    sandbox, index - plan->port_first, fd, sandbox->context);
 		return;
 	}
 	if (egress_part_listen(sandbox->egress, index, fd) != RESULT_OK)

@@ -336,6 +336,29 @@ sandbox_plan_egress(struct sandbox_plan *plan, const struct config *config,
 }
 
 static enum result
+sandbox_plan_ports(struct sandbox_plan *plan, const struct sandbox_spec *spec,
+    struct sandbox_plan_fault *fault)
+{
+	plan->port_first = plan->setup.listener_count;
+	for (size_t i = 0; i < SANDBOX_PORTS_MAX; i++) {
+		const struct sandbox_port *one = &spec->ports[i];
+
+		if (one->kind == NULL)
+			break;
+		sandbox_plan_listener(&plan->setup, "127.0.0.1", one->port);
+		plan->port_count++;
+		if (strcmp(one->kind, "llm") == 0)
+			plan->setup.relay_llm_port = one->port;
+		else if (strcmp(one->kind, "tools") == 0)
+			plan->setup.relay_tools_port = one->port;
+		else
+			return sandbox_plan_fail(fault, RESULT_BAD, "bad_spec",
+			    "a port of a sandbox is llm or tools");
+	}
+	return RESULT_OK;
+}
+
+static enum result
 sandbox_plan_argv(struct sandbox_plan *plan, struct sandbox_plan_fault *fault)
 {
 	const struct engine_host *host = &plan->host;
@@ -423,6 +446,8 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 		result = sandbox_plan_mounts(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
 		result = sandbox_plan_egress(plan_r, config, spec, fault_r);
+	if (result == RESULT_OK)
+		result = sandbox_plan_ports(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
 		result = sandbox_plan_argv(plan_r, fault_r);
 	if (result == RESULT_OK)

@@ -50,7 +50,8 @@ struct sandbox_plan {
 	bool no_landlock, no_limits; /* named overrides that are in force */
 	bool has_egress;
 	struct egress_plan egress;
-	struct init_setup setup;
+	struct init_setup setup; /* listeners: egress, then ports */
+	size_t port_first, port_count;
 	/* Targets are ours, since the report is compared with them; other
 	 * texts point into spec and are for the start only. */
 	struct run_argv_input input;

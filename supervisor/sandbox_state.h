@@ -58,6 +58,7 @@ struct sandbox {
 	struct engine_gc *leftovers; /* of dead supervisors */
 
 	bool egress_ready, volumes_good, reported;
+	unsigned ports_ready; /* bit per port */
 	bool leftovers_gone;
 	bool ended;       /* on_end was called */
 	bool stopping;    /* INIT_KILL was sent */
@@ -81,6 +82,7 @@ void sandbox_steps_start(struct sandbox *sandbox);
 void sandbox_steps_checks(struct sandbox *sandbox);
 void sandbox_steps_tree(struct sandbox *sandbox);
 void sandbox_steps_go(struct sandbox *sandbox);
+void sandbox_steps_ready(struct sandbox *sandbox);
 void sandbox_steps_bye(struct sandbox *sandbox);
 void sandbox_steps_kill(struct sandbox *sandbox);
 void sandbox_steps_record(struct sandbox *sandbox);

@@ -50,11 +50,13 @@ sandbox_steps_audit(struct sandbox *sandbox)
 /* ---- the parts: proxy, volume hashes ---- */
 
 /* Everything before go is there? */
-static void
+void
 sandbox_steps_ready(struct sandbox *sandbox)
 {
+	unsigned ports = (1U << sandbox->plan.port_count) - 1U;
+
 	if (sandbox->state == SANDBOX_CHECKS && sandbox->egress_ready &&
-	    sandbox->volumes_good)
+	    sandbox->volumes_good && sandbox->ports_ready == ports)
 		sandbox_enter(sandbox, SANDBOX_IMPORT, "all checks are good");
 }
 

@@ -196,7 +196,7 @@ static enum result
 mcp_run_start_sandbox(struct mcp_run *run)
 {
 	static const struct sandbox_handlers handlers = {
-	    NULL, mcp_run_on_sandbox_end};
+	    .on_end = mcp_run_on_sandbox_end};
 	struct sandbox_spec *spec = &run->plan.spec;
 	enum result result;
 

@@ -130,7 +130,8 @@ selftest_on_end(struct sandbox *sandbox, const struct sandbox_outcome *outcome,
 static void
 selftest_on_ready(enum result result, const char *detail, void *context)
 {
-	static const struct sandbox_handlers handlers = {NULL, selftest_on_end};
+	static const struct sandbox_handlers handlers = {
+	    .on_end = selftest_on_end};
 	struct selftest *test = context;
 
 	if (result == RESULT_OK &&

@@ -317,7 +317,7 @@ install_build_start(
     struct install_build *build, const struct install_build_plan *plan)
 {
 	static const struct sandbox_handlers handlers = {
-	    NULL, install_build_on_end};
+	    .on_end = install_build_on_end};
 	/* SOURCE_DATE_EPOCH makes Python's compiled files valid by the hash
 	 * of their source, since all times are made equal later. */
 	static const char *const env[] = {"SOURCE_DATE_EPOCH=1735689600",

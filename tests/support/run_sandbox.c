@@ -103,7 +103,7 @@ static void
 run_sandbox_on_ready(enum result result, const char *detail, void *context)
 {
 	static const struct sandbox_handlers handlers = {
-	    run_sandbox_on_go, run_sandbox_on_end};
+	    .on_go = run_sandbox_on_go, .on_end = run_sandbox_on_end};
 	struct run_sandbox *run = context;
 
 	if (result != RESULT_OK)
