@@ -294,9 +294,6 @@ command_mcp_install_parse(
 static int
 command_mcp_install_done(struct command_mcp_install *run, json_t *entry)
 {
-	json_t *object;
-	int code;
-
 	if (!run->json) {
 		printf("%s %s installed (%zu dependencies), %s\n",
 		    run->request.slug,
@@ -305,11 +302,7 @@ command_mcp_install_done(struct command_mcp_install *run, json_t *entry)
 		    json_string_value(json_object_get(entry, "artifact_hash")));
 		return COMMAND_DONE;
 	}
-	object = json_pack("{s:b,s:s,s:s,s:O}", "ok", 1, "package",
-	    run->request.slug, "lockfile", run->lockfile, "entry", entry);
-	code = command_print_json(object);
-	json_decref(object);
-	return code;
+	return install_services_answer(&run->request, entry);
 }
 
 static int

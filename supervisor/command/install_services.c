@@ -90,3 +90,14 @@ install_services_failed(
 	return command_error(install_services_exit(fault->result), "%s (%s)",
 	    fault->detail, fault->code);
 }
+
+int
+install_services_answer(const struct install_request *request, json_t *entry)
+{
+	json_t *object = json_pack("{s:b,s:s,s:s,s:O}", "ok", 1, "package",
+	    request->slug, "lockfile", request->lockfile, "entry", entry);
+	int code = command_print_json(object);
+
+	json_decref(object);
+	return code;
+}

@@ -32,4 +32,8 @@ int install_services_lockfile(const char *path);
 int install_services_failed(
     const struct install *install, const char *slug, bool json);
 
+/* The answer of --json; the exit code. */
+int install_services_answer(
+    const struct install_request *request, json_t *entry);
+
 #endif
