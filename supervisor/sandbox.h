@@ -39,17 +39,16 @@ struct sandbox_tmpfs {
 	bool exec;     /* build sandboxes only */
 };
 
-/* A tree stream descriptor into (before go) or out of (after the workload
- * ended) a tmpfs of the sandbox. Borrowed; duplicated as needed. */
+/* A tree stream into (before go) or out of (after the workload ended) a
+ * tmpfs of the sandbox. */
 struct sandbox_tree {
 	const char *path;
-	int fd; /* import: read end; export: write end */
+	int fd; /* import: read end; export: write end; borrowed */
 	bool is_export;
 	uint64_t max_bytes, max_files;
 };
 
-/* A port on the sandbox's 127.0.0.1 that a process of the caller's serves,
- * and its socket under /run/agentnode. kind NULL: none. */
+/* Served by a process of the caller's, and under /run/agentnode. */
 struct sandbox_port {
 	const char *kind; /* "llm" or "tools" */
 	uint16_t port;
@@ -74,13 +73,10 @@ struct sandbox_spec {
 	struct sandbox_tmpfs tmpfs[SANDBOX_TMPFS_MAX]; /* besides /tmp, HOME */
 	struct sandbox_tree trees[SANDBOX_TREES_MAX];
 	struct sandbox_limits limits;
-	/* {"allow":[...],"deny":[...],"configured":[...]} of canonical
-	 * entries (egress_plan.h), or NULL: no egress-proxy is started at
-	 * all. Borrowed. */
+	/* As egress_plan.h says, or NULL: no egress-proxy. Borrowed. */
 	const json_t *egress;
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
-	/* The workload's ends of three pipes; borrowed, duplicated into the
-	 * container. */
+	/* The workload's ends of three pipes; borrowed, duplicated. */
 	int stdin_fd, stdout_fd, stderr_fd;
 };
 
@@ -99,8 +95,7 @@ struct sandbox_outcome {
 
 struct sandbox_handlers {
 	void (*on_go)(struct sandbox *sandbox, void *context); /* may be NULL */
-	/* The listener of ports[index], checked; fd is taken. NULL when the
-	 * spec has no ports. */
+	/* The listener of ports[index], checked; fd is taken. */
 	void (*on_port)(
 	    struct sandbox *sandbox, size_t index, int fd, void *context);
 	void (*on_end)(struct sandbox *sandbox,
@@ -118,8 +113,7 @@ enum result sandbox_start(struct event_base *base, const struct config *config,
  * workload and trees come out, as when it had exited by itself. */
 void sandbox_stop(
     struct sandbox *sandbox, const char *code, const char *detail);
-/* Who serves ports[index] is confined and has its listener: the workload
- * does not start before. */
+/* ports[index] is served: the workload does not start before. */
 void sandbox_port_ready(struct sandbox *sandbox, size_t index);
 const char *sandbox_id(const struct sandbox *sandbox); /* run id, 16 hex */
 /* After on_end. Accepts NULL, clears. */
