@@ -80,9 +80,8 @@ struct sandbox_spec {
 	int stdin_fd, stdout_fd, stderr_fd;
 };
 
-/* How it ended. code "" : the workload ran and exited (exit_code/signal).
- * Otherwise it never started, or was ended by us: code is from the
- * documented list and detail one sentence with the remedy. */
+/* code "": the workload ran and exited. Otherwise it never started, or was
+ * ended by us: a documented code, and one sentence with the remedy. */
 struct sandbox_outcome {
 	bool started;
 	int exit_code, signal;
@@ -102,8 +101,7 @@ struct sandbox_handlers {
 	    const struct sandbox_outcome *outcome, void *context);
 };
 
-/* Start; every failure, even an early one, comes through on_end once
- * (never before this returns). spec is copied as far as needed later. */
+/* Every failure comes through on_end, once, never before this returns. */
 enum result sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
