@@ -203,8 +203,8 @@ mcp_run_start_sandbox(struct mcp_run *run)
 	spec->stdin_fd = run->streams.work_in[0];
 	spec->stdout_fd = run->streams.work_out[1];
 	spec->stderr_fd = run->streams.work_err[1];
-	result = sandbox_start(run->base, run->plan.config, run->audit, spec,
-	    &handlers, run, &run->sandbox);
+	result = sandbox_start(run->base, run->plan.run.config, run->audit,
+	    spec, &handlers, run, &run->sandbox);
 	mcp_streams_close_work(&run->streams);
 	mcp_trees_handed_over(run->trees);
 	return result;
@@ -230,8 +230,8 @@ mcp_run_start_gate(struct mcp_run *run)
 
 	if (options == NULL)
 		return RESULT_NO_MEMORY;
-	result = log_files_open(
-	    run->plan.home, "agentnode-gate", &log_fd, &run->plan.fault);
+	result = log_files_open(run->plan.run.home, "agentnode-gate", &log_fd,
+	    &run->plan.run.fault);
 	if (result != RESULT_OK) {
 		json_decref(options);
 		return result;
@@ -261,8 +261,8 @@ mcp_run_on_ledger(enum result result, const char *detail, void *context)
 		return; /* there is no plan: its end says why, and comes soon */
 	else if (mcp_run_start_gate(run) != RESULT_OK)
 		mcp_run_close(run, "gate_died",
-		    run->plan.fault.text[0] != '\0'
-			? run->plan.fault.text
+		    run->plan.run.fault.text[0] != '\0'
+			? run->plan.run.fault.text
 			: "agentnode-gate does not start");
 }
 
@@ -292,14 +292,14 @@ static bool
 mcp_run_prepare(struct mcp_run *run)
 {
 	const struct mcp_run_options *options = run->options;
-	struct json_fault *fault = &run->plan.fault;
+	struct json_fault *fault = &run->plan.run.fault;
 
 	if (mcp_run_plan_make(options, &run->plan) != RESULT_OK) {
-		if (run->plan.home[0] != '\0' &&
-		    mcp_run_refused_is_decision(run->plan.code))
-			mcp_run_refused_record(run->plan.home, options->slug,
-			    run->plan.code, fault->text);
-		mcp_run_fault(run, run->plan.code, fault->text);
+		if (run->plan.run.home[0] != '\0' &&
+		    mcp_run_refused_is_decision(run->plan.run.code))
+			mcp_run_refused_record(run->plan.run.home,
+			    options->slug, run->plan.run.code, fault->text);
+		mcp_run_fault(run, run->plan.run.code, fault->text);
 		return false;
 	}
 	if (mcp_run_events(run) != RESULT_OK ||
@@ -310,13 +310,13 @@ mcp_run_prepare(struct mcp_run *run)
 		    run, "internal", "standard input or output cannot be used");
 		return false;
 	}
-	if (mcp_trees_open(run->base, run->plan.config, &run->plan.package,
+	if (mcp_trees_open(run->base, run->plan.run.config, &run->plan.package,
 		&run->plan.spec, mcp_run_on_trees, run, &run->trees,
 		fault) != RESULT_OK) {
 		mcp_run_fault(run, "files_failed", fault->text);
 		return false;
 	}
-	if (audit_start(run->base, run->plan.home, mcp_run_on_ledger, run,
+	if (audit_start(run->base, run->plan.run.home, mcp_run_on_ledger, run,
 		&run->audit) != RESULT_OK) {
 		mcp_run_fault(
 		    run, "audit_failed", "agentnode-ledger does not start");
@@ -343,7 +343,7 @@ static void
 mcp_run_open_log(struct mcp_run *run)
 {
 	static const char *const levels[] = {"debug", "info", "warn", "error"};
-	const char *level = config_text(run->plan.config, "log.level");
+	const char *level = config_text(run->plan.run.config, "log.level");
 	struct json_fault fault = {""};
 	enum log_level lowest = LOG_INFO_LEVEL;
 	int fd = -1;
@@ -352,7 +352,7 @@ mcp_run_open_log(struct mcp_run *run)
 		if (level != NULL && strcmp(level, levels[i]) == 0)
 			lowest = (enum log_level)i;
 	}
-	if (log_files_open(run->plan.home, "agentnode", &fd, &fault) !=
+	if (log_files_open(run->plan.run.home, "agentnode", &fd, &fault) !=
 	    RESULT_OK)
 		return;
 	log_open(fd, "agentnode", lowest);

@@ -11,65 +11,21 @@
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/gate/gate_config.h"
-#include "supervisor/package/lockfile_hash.h"
-#include "supervisor/policy/consent.h"
-
-/* Without an attestation, whatever the lockfile says. */
-#define MCP_RUN_PLAN_TIER "unverified"
-#define MCP_RUN_PLAN_PATH_SHOWN 60U
 
 static enum result
 mcp_run_plan_fail(
     struct mcp_run_plan *plan, enum result result, const char *code)
 {
-	snprintf(plan->code, sizeof(plan->code), "%s", code);
-	return result;
+	return run_entry_fail(&plan->run, result, code);
 }
 
 static enum result
-mcp_run_plan_config(struct mcp_run_plan *plan)
+mcp_run_plan_package(struct mcp_run_plan *plan)
 {
-	enum result result = config_load(&plan->config, &plan->fault);
+	struct run_entry *run = &plan->run;
+	enum result result = mcp_package_read(
+	    run->slug, run->entry, &plan->package, &run->fault);
 
-	if (result == RESULT_OK)
-		result =
-		    config_home(plan->home, sizeof(plan->home), &plan->fault);
-	if (result != RESULT_OK)
-		return mcp_run_plan_fail(plan, result, "bad_config");
-	return RESULT_OK;
-}
-
-static enum result
-mcp_run_plan_lockfile(
-    struct mcp_run_plan *plan, const struct mcp_run_options *options)
-{
-	char path[4096];
-	const json_t *entry;
-	enum result result =
-	    lockfile_path(options->lockfile, path, sizeof(path), &plan->fault);
-
-	if (result == RESULT_OK)
-		result = lockfile_load(path, &plan->lockfile, &plan->fault);
-	if (result == RESULT_NOT_FOUND)
-		json_field_fault(&plan->fault,
-		    "there is no lockfile %s; 'agentnode mcp install' makes "
-		    "one",
-		    path);
-	if (result == RESULT_MISMATCH)
-		return mcp_run_plan_fail(plan, result, "integrity_lockfile");
-	if (result != RESULT_OK)
-		return mcp_run_plan_fail(plan, result, "bad_lockfile");
-	entry = lockfile_entry(plan->lockfile, options->slug);
-	if (entry == NULL) {
-		json_field_fault(&plan->fault,
-		    "%.60s is not in %.120s; 'agentnode mcp list' shows what "
-		    "is",
-		    options->slug, path);
-		return mcp_run_plan_fail(
-		    plan, RESULT_NOT_FOUND, "not_installed");
-	}
-	result = mcp_package_read(
-	    options->slug, entry, &plan->package, &plan->fault);
 	if (result != RESULT_OK)
 		return mcp_run_plan_fail(plan, result,
 		    result == RESULT_MISMATCH ? "integrity_entry"
@@ -79,21 +35,19 @@ mcp_run_plan_lockfile(
 
 /* Who wrote the lockfile says what it asks for, not who runs it. */
 static void
-mcp_run_plan_unasked(struct mcp_run_plan *plan, const char *path)
+mcp_run_plan_unasked(struct mcp_run_plan *plan)
 {
 	const struct mcp_package *package = &plan->package;
-	size_t count = json_array_size(package->domains), len = strlen(path);
+	size_t count = json_array_size(package->domains);
 	const char *first =
 	    json_string_value(json_array_get(package->domains, 0));
 
-	if (len > MCP_RUN_PLAN_PATH_SHOWN)
-		path += len - MCP_RUN_PLAN_PATH_SHOWN;
-	json_field_fault(&plan->fault,
+	json_field_fault(&plan->run.fault,
 	    "%s: %.40s there has no consent on this host: it reaches %zu "
 	    "hosts%s%.24s%s, reads %.32s; 'agentnode lock seal' consents, or "
 	    "'agentnode mcp install' it",
-	    path, package->slug, count, count > 0 ? " (" : "",
-	    count > 0 ? first : "",
+	    run_entry_shown(&plan->run), package->slug, count,
+	    count > 0 ? " (" : "", count > 0 ? first : "",
 	    count > 1   ? ", ...)"
 	    : count > 0 ? ")"
 			: "",
@@ -101,52 +55,18 @@ mcp_run_plan_unasked(struct mcp_run_plan *plan, const char *path)
 }
 
 static enum result
-mcp_run_plan_consent(
-    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+mcp_run_plan_allowed(struct mcp_run_plan *plan)
 {
-	char path[4096], hash[DIGEST_HEX + 1];
-	bool there = false;
-	enum result result =
-	    lockfile_path(options->lockfile, path, sizeof(path), &plan->fault);
+	enum result result = run_entry_consent(&plan->run);
 
+	if (result == RESULT_REFUSED)
+		mcp_run_plan_unasked(plan);
 	if (result == RESULT_OK)
-		result = lockfile_hash_consent(options->slug,
-		    lockfile_entry(plan->lockfile, options->slug), hash);
+		result = run_entry_trust(&plan->run);
 	if (result == RESULT_OK)
-		result = consent_has(hash, &there, &plan->fault);
-	if (result != RESULT_OK)
-		return mcp_run_plan_fail(plan, result, "consent_unreadable");
-	if (there)
-		return RESULT_OK;
-	mcp_run_plan_unasked(plan, path);
-	return mcp_run_plan_fail(plan, RESULT_REFUSED, "consent_missing");
-}
-
-static enum result
-mcp_run_plan_trust(struct mcp_run_plan *plan)
-{
-	const char *least =
-	    config_text(plan->config, "trust.minimum_trust_level");
-
-	if (least == NULL || strcmp(least, MCP_RUN_PLAN_TIER) == 0)
-		return RESULT_OK;
-	json_field_fault(&plan->fault,
-	    "%s is unverified (it has no attestation), and "
-	    "trust.minimum_trust_level is %s",
-	    plan->package.slug, least);
-	return mcp_run_plan_fail(plan, RESULT_REFUSED, "trust_too_low");
-}
-
-static enum result
-mcp_run_plan_image(struct mcp_run_plan *plan)
-{
-	plan->spec.image = config_text(plan->config, "sandbox.image");
-	if (plan->spec.image != NULL)
-		return RESULT_OK;
-	json_field_fault(&plan->fault,
-	    "no sandbox image is set; 'agentnode sandbox build' makes one, "
-	    "'agentnode sandbox pull' fetches one");
-	return mcp_run_plan_fail(plan, RESULT_NOT_FOUND, "image_missing");
+		result = run_entry_image(&plan->run);
+	plan->spec.image = plan->run.image;
+	return result;
 }
 
 /* The sealed command, the words of the entry, the words of this call. */
@@ -159,7 +79,7 @@ mcp_run_plan_command(
 
 	own = own > 0 ? own - 1 : 0; /* the first is the command's name */
 	if (own + options->arg_count > MCP_RUN_PLAN_ARGS_MAX) {
-		json_field_fault(&plan->fault,
+		json_field_fault(&plan->run.fault,
 		    "more than %u words for the server", MCP_RUN_PLAN_ARGS_MAX);
 		return mcp_run_plan_fail(plan, RESULT_TOO_LONG, "bad_args");
 	}
@@ -204,7 +124,7 @@ mcp_run_plan_kept(
 		if (plan->kept_count == ENV_ENTRY_MAX ||
 		    asprintf(&plan->kept[plan->kept_count], "%s=%s", name,
 			json_string_value(value)) < 0) {
-			json_field_fault(&plan->fault, "out of memory");
+			json_field_fault(&plan->run.fault, "out of memory");
 			return mcp_run_plan_fail(
 			    plan, RESULT_NO_MEMORY, "internal");
 		}
@@ -255,7 +175,7 @@ mcp_run_plan_domains(struct mcp_run_plan *plan)
 
 		if (fault == POLICY_ENTRY_OK)
 			continue;
-		json_field_fault(&plan->fault,
+		json_field_fault(&plan->run.fault,
 		    "%s: mcp_allowed_domains[%zu] '%.100s' %s",
 		    plan->package.slug, i, text,
 		    policy_entry_fault_text(fault, entry.name_fault));
@@ -272,7 +192,7 @@ mcp_run_plan_egress(
     struct mcp_run_plan *plan, const struct mcp_run_options *options)
 {
 	json_t *allow = json_array();
-	const json_t *host = config_json(plan->config, "egress.allow");
+	const json_t *host = config_json(plan->run.config, "egress.allow");
 	bool good = allow != NULL;
 	size_t i;
 
@@ -295,7 +215,7 @@ mcp_run_plan_egress(
 	plan->spec.egress = plan->egress;
 	if (good)
 		return RESULT_OK;
-	json_field_fault(&plan->fault, "an entry of --allow is no text");
+	json_field_fault(&plan->run.fault, "an entry of --allow is no text");
 	return mcp_run_plan_fail(plan, RESULT_BAD, "bad_args");
 }
 
@@ -322,15 +242,11 @@ mcp_run_plan_make(
 	enum result result;
 
 	memset(plan_r, 0, sizeof(*plan_r));
-	result = mcp_run_plan_config(plan_r);
+	result = run_entry_open(options->slug, options->lockfile, &plan_r->run);
 	if (result == RESULT_OK)
-		result = mcp_run_plan_lockfile(plan_r, options);
+		result = mcp_run_plan_package(plan_r);
 	if (result == RESULT_OK)
-		result = mcp_run_plan_consent(plan_r, options);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_trust(plan_r);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_image(plan_r);
+		result = mcp_run_plan_allowed(plan_r);
 	if (result == RESULT_OK)
 		result = mcp_run_plan_command(plan_r, options);
 	if (result == RESULT_OK)
@@ -351,8 +267,7 @@ mcp_run_plan_clear(struct mcp_run_plan *plan)
 	plan->egress = NULL;
 	while (plan->kept_count > 0)
 		free(plan->kept[--plan->kept_count]);
-	lockfile_free(&plan->lockfile);
-	config_free(&plan->config);
+	run_entry_clear(&plan->run);
 }
 
 /* Names only: an allowlist in the lockfile may hold objects with more. */
@@ -376,25 +291,11 @@ mcp_run_plan_tools(const json_t *tools)
 	return list;
 }
 
-static bool
-mcp_run_plan_override(const struct config *config, const char *name)
-{
-	const json_t *list = config_json(config, "sandbox.overrides"), *item;
-	size_t i;
-
-	json_array_foreach(list, i, item)
-	{
-		if (strcmp(json_string_value(item), name) == 0)
-			return true;
-	}
-	return false;
-}
-
 json_t *
 mcp_run_plan_gate(
     const struct mcp_run_plan *plan, const struct mcp_run_options *options)
 {
-	const struct config *config = plan->config;
+	const struct config *config = plan->run.config;
 	int64_t line_max = config_int(config, "mcp.line_max");
 	int64_t start_s = config_int(config, "mcp.start_timeout_s");
 	json_t *tools, *object;
@@ -403,11 +304,11 @@ mcp_run_plan_gate(
 		line_max = GATE_CONFIG_LINE_MAX;
 	object = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:b}",
 	    "mode", options->list_tools ? "tools" : "mcp", "package",
-	    plan->package.slug, "tier", MCP_RUN_PLAN_TIER, "line_max",
+	    plan->package.slug, "tier", RUN_ENTRY_TIER, "line_max",
 	    (json_int_t)line_max, "start_timeout_s", (json_int_t)start_s,
 	    "list_timeout_s", (json_int_t)start_s, "json", options->json,
 	    "log_level", config_text(config, "log.level"), "no_landlock",
-	    mcp_run_plan_override(config, "no_landlock"));
+	    run_entry_override(&plan->run, "no_landlock"));
 	if (object == NULL || plan->package.tools == NULL)
 		return object;
 	tools = mcp_run_plan_tools(plan->package.tools);

@@ -11,30 +11,24 @@
 
 #include "supervisor/command/mcp_package.h"
 #include "supervisor/command/mcp_run.h"
+#include "supervisor/command/run_entry.h"
 #include "supervisor/package/env_entry.h"
-#include "supervisor/package/lockfile.h"
-#include "supervisor/policy/config.h"
 #include "supervisor/sandbox.h"
 
 #define MCP_RUN_PLAN_ARGS_MAX 256U
-#define MCP_RUN_PLAN_CODE_MAX 64U
 
 struct mcp_run_plan {
-	struct config *config;     /* owned */
-	struct lockfile *lockfile; /* owned; package borrows from it */
+	struct run_entry run; /* package borrows from it */
 	struct mcp_package package;
-	char home[4096];
 	struct sandbox_spec spec; /* streams and trees are added later */
 	json_t *egress;           /* owned */
 	const char *argv[MCP_RUN_PLAN_ARGS_MAX + 3];
 	const char *env[MCP_RUN_ENV_MAX + ENV_ENTRY_MAX + 8];
 	char *kept[ENV_ENTRY_MAX]; /* owned; of the entry, "NAME=VALUE" */
 	size_t kept_count;
-	char code[MCP_RUN_PLAN_CODE_MAX]; /* why not, when it fails */
-	struct json_fault fault;
 };
 
-/* On failure code and fault say why; mcp_run_plan_clear in any case. */
+/* On failure run.code and run.fault say why; mcp_run_plan_clear in any case. */
 enum result mcp_run_plan_make(
     const struct mcp_run_options *options, struct mcp_run_plan *plan_r);
 void mcp_run_plan_clear(struct mcp_run_plan *plan);

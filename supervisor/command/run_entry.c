@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The first decisions of a run; see run_entry.h. It must never start
+ * anything, and never widen what lockfile and configuration say.
+ */
+#include "supervisor/command/run_entry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "supervisor/package/lockfile_hash.h"
+#include "supervisor/policy/consent.h"
+#include "supervisor/policy/digest.h"
+
+enum result
+run_entry_fail(struct run_entry *run, enum result result, const char *code)
+{
+	(void)snprintf(run->code, sizeof(run->code), "%s", code);
+	return result;
+}
+
+static enum result
+run_entry_config(struct run_entry *run)
+{
+	enum result result = config_load(&run->config, &run->fault);
+
+	if (result == RESULT_OK)
+		result = config_home(run->home, sizeof(run->home), &run->fault);
+	if (result != RESULT_OK)
+		return run_entry_fail(run, result, "bad_config");
+	return RESULT_OK;
+}
+
+static enum result
+run_entry_lockfile(struct run_entry *run, const char *option)
+{
+	enum result result =
+	    lockfile_path(option, run->path, sizeof(run->path), &run->fault);
+
+	if (result == RESULT_OK)
+		result = lockfile_load(run->path, &run->lockfile, &run->fault);
+	if (result == RESULT_NOT_FOUND)
+		json_field_fault(&run->fault,
+		    "there is no lockfile %s; 'agentnode mcp install' and "
+		    "'agentnode install' make one",
+		    run->path);
+	if (result == RESULT_MISMATCH)
+		return run_entry_fail(run, result, "integrity_lockfile");
+	if (result != RESULT_OK)
+		return run_entry_fail(run, result, "bad_lockfile");
+	run->entry = lockfile_entry(run->lockfile, run->slug);
+	if (run->entry != NULL)
+		return RESULT_OK;
+	json_field_fault(&run->fault,
+	    "%.60s is not in %.120s; 'agentnode list' shows what is", run->slug,
+	    run->path);
+	return run_entry_fail(run, RESULT_NOT_FOUND, "not_installed");
+}
+
+enum result
+run_entry_open(const char *slug, const char *lockfile, struct run_entry *run_r)
+{
+	enum result result;
+
+	memset(run_r, 0, sizeof(*run_r));
+	run_r->slug = slug;
+	result = run_entry_config(run_r);
+	if (result == RESULT_OK)
+		result = run_entry_lockfile(run_r, lockfile);
+	return result;
+}
+
+void
+run_entry_clear(struct run_entry *run)
+{
+	lockfile_free(&run->lockfile);
+	config_free(&run->config);
+	run->entry = NULL;
+}
+
+enum result
+run_entry_consent(struct run_entry *run)
+{
+	char hash[DIGEST_HEX + 1];
+	bool there = false;
+	enum result result = lockfile_hash_consent(run->slug, run->entry, hash);
+
+	if (result == RESULT_OK)
+		result = consent_has(hash, &there, &run->fault);
+	if (result != RESULT_OK)
+		return run_entry_fail(run, result, "consent_unreadable");
+	if (there)
+		return RESULT_OK;
+	return run_entry_fail(run, RESULT_REFUSED, "consent_missing");
+}
+
+const char *
+run_entry_shown(const struct run_entry *run)
+{
+	size_t len = strlen(run->path);
+
+	return len > RUN_ENTRY_SHOWN_MAX ? run->path + len - RUN_ENTRY_SHOWN_MAX
+					 : run->path;
+}
+
+enum result
+run_entry_trust(struct run_entry *run)
+{
+	const char *least =
+	    config_text(run->config, "trust.minimum_trust_level");
+
+	if (least == NULL || strcmp(least, RUN_ENTRY_TIER) == 0)
+		return RESULT_OK;
+	json_field_fault(&run->fault,
+	    "%s is unverified (it has no attestation), and "
+	    "trust.minimum_trust_level is %s",
+	    run->slug, least);
+	return run_entry_fail(run, RESULT_REFUSED, "trust_too_low");
+}
+
+enum result
+run_entry_image(struct run_entry *run)
+{
+	run->image = config_text(run->config, "sandbox.image");
+	if (run->image != NULL)
+		return RESULT_OK;
+	json_field_fault(&run->fault,
+	    "no sandbox image is set; 'agentnode sandbox build' makes one, "
+	    "'agentnode sandbox pull' fetches one");
+	return run_entry_fail(run, RESULT_NOT_FOUND, "image_missing");
+}
+
+bool
+run_entry_override(const struct run_entry *run, const char *name)
+{
+	const json_t *list = config_json(run->config, "sandbox.overrides");
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+
+		if (word != NULL && strcmp(word, name) == 0)
+			return true;
+	}
+	return false;
+}
