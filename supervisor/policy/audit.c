@@ -390,31 +390,64 @@ audit_on_end(struct audit *audit, audit_done *ended, void *context)
 	audit->ended_context = context;
 }
 
-enum result
-audit_submit(struct audit *audit, const char *event, const json_t *fields,
+/* body is taken; fd may be -1. */
+static enum result
+audit_request(struct audit *audit, enum ipc_type type, json_t *body, int fd,
     audit_done *done, void *context)
 {
 	struct audit_pending *pending = audit_find(audit, 0);
 	struct ipc_message message;
 	enum result result;
 
+	ipc_message_init(&message, type, audit->last_id + 1);
+	message.body = body;
+	if (fd >= 0)
+		message.fds[message.fd_count++] = fd;
 	if (audit->state != AUDIT_RUNNING)
-		return RESULT_REFUSED;
-	if (pending == NULL)
-		return RESULT_TOO_LONG;
-	ipc_message_init(&message, IPC_AUDIT, ++audit->last_id);
-	message.body =
-	    json_pack("{s:s, s:O}", "event", event, "fields", fields);
-	result = message.body == NULL ? RESULT_NO_MEMORY
-				      : child_send(audit->child, &message);
+		result = RESULT_REFUSED;
+	else if (pending == NULL)
+		result = RESULT_TOO_LONG;
+	else if (body == NULL)
+		result = RESULT_NO_MEMORY;
+	else
+		result = child_send(audit->child, &message);
+	if (message.fd_count > 0)
+		message.fds[0] = -1; /* borrowed */
 	ipc_message_clear(&message);
 	if (result != RESULT_OK)
 		return result;
-	*pending = (struct audit_pending){audit->last_id, done, context};
+	*pending = (struct audit_pending){++audit->last_id, done, context};
 	audit->pending_count++;
 	if (audit->pending_count == 1)
 		audit_arm(audit);
 	return RESULT_OK;
+}
+
+enum result
+audit_submit(struct audit *audit, const char *event, const json_t *fields,
+    audit_done *done, void *context)
+{
+	return audit_request(audit, IPC_AUDIT,
+	    json_pack("{s:s, s:O}", "event", event, "fields", fields), -1, done,
+	    context);
+}
+
+enum result
+audit_budget_open(struct audit *audit, const char *run, const char *package,
+    const json_t *limits, int broker_fd, audit_done *done, void *context)
+{
+	return audit_request(audit, IPC_BUDGET_OPEN,
+	    json_pack("{s:s, s:s, s:O}", "sandbox", run, "package", package,
+		"limits", limits),
+	    broker_fd, done, context);
+}
+
+enum result
+audit_budget_close(
+    struct audit *audit, const char *run, audit_done *done, void *context)
+{
+	return audit_request(audit, IPC_BUDGET_CLOSE,
+	    json_pack("{s:s}", "sandbox", run), -1, done, context);
 }
 
 void

@@ -35,6 +35,16 @@ void audit_on_end(struct audit *audit, audit_done *ended, void *context);
 enum result audit_submit(struct audit *audit, const char *event,
     const json_t *fields, audit_done *done, void *context);
 
+/* The budgets of a run (supervisor/ledger/budget.h): limits as there,
+ * broker_fd the ledger's end of its pair to the broker; borrowed. done comes
+ * when they are in force, or why not. */
+enum result audit_budget_open(struct audit *audit, const char *run,
+    const char *package, const json_t *limits, int broker_fd, audit_done *done,
+    void *context);
+/* The run is over: what it reserved and did not use is settled. */
+enum result audit_budget_close(
+    struct audit *audit, const char *run, audit_done *done, void *context);
+
 /* The answers to records submitted with this context are not wanted any
  * more: it is about to be freed. */
 void audit_forget(struct audit *audit, const void *context);
