@@ -10,7 +10,7 @@
 
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_consent.h"
-#include "supervisor/command/mcp_package.h"
+#include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_run.h"
 #include "supervisor/package/lockfile.h"
 

@@ -18,7 +18,7 @@
 #include "common/log.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_import.h"
-#include "supervisor/command/mcp_package.h"
+#include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_toml.h"
 #include "supervisor/package/lockfile.h"
 

@@ -16,7 +16,7 @@
 #include "supervisor/command/command.h"
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_consent.h"
-#include "supervisor/command/mcp_package.h"
+#include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/package/lockfile.h"
 

@@ -16,7 +16,7 @@ add_scenario(mcp_gate TIMEOUT 180)
 set(MCP_CLIENT_SOURCES ${CMAKE_SOURCE_DIR}/supervisor/command/mcp_import.c
     ${CMAKE_SOURCE_DIR}/supervisor/command/mcp_toml.c)
 add_unit_test(mcp_import SOURCES ${MCP_CLIENT_SOURCES}
-    ${CMAKE_SOURCE_DIR}/supervisor/command/mcp_package.c
+    ${CMAKE_SOURCE_DIR}/supervisor/mcp/mcp_package.c
     LIBRARIES supervisor_package supervisor_pin common_io)
 add_fuzz_target(mcp_toml SOURCES ${MCP_CLIENT_SOURCES}
     LIBRARIES supervisor_package supervisor_pin common_io)

@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "supervisor/command/mcp_import.h"
-#include "supervisor/command/mcp_package.h"
+#include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_toml.h"
 
 static bool

@@ -4,8 +4,8 @@
  * decide what runs, read and checked once per run, and what follows from
  * them. Pure; used by the mcp commands.
  */
-#ifndef SUPERVISOR_COMMAND_MCP_PACKAGE_H
-#define SUPERVISOR_COMMAND_MCP_PACKAGE_H
+#ifndef SUPERVISOR_MCP_MCP_PACKAGE_H
+#define SUPERVISOR_MCP_MCP_PACKAGE_H
 
 #include <jansson.h>
 #include <stdbool.h>

@@ -2,20 +2,37 @@
 /*
  * What a run of an MCP server needs, read and decided before anything is
  * started: configuration, lockfile entry, command, environment, allowlist,
- * the gate's options. Used by mcp_run.
+ * the gate's options. Used by mcp_run and tool_session.
  */
-#ifndef SUPERVISOR_COMMAND_MCP_RUN_PLAN_H
-#define SUPERVISOR_COMMAND_MCP_RUN_PLAN_H
+#ifndef SUPERVISOR_MCP_MCP_RUN_PLAN_H
+#define SUPERVISOR_MCP_MCP_RUN_PLAN_H
 
 #include <jansson.h>
+#include <stdbool.h>
+#include <stddef.h>
 
-#include "supervisor/command/mcp_package.h"
-#include "supervisor/command/mcp_run.h"
-#include "supervisor/command/run_entry.h"
+#include "supervisor/mcp/mcp_package.h"
+#include "supervisor/package/run_entry.h"
 #include "supervisor/package/env_entry.h"
 #include "supervisor/sandbox.h"
 
 #define MCP_RUN_PLAN_ARGS_MAX 256U
+#define MCP_RUN_ALLOW_MAX 64U
+#define MCP_RUN_ENV_MAX 64U
+
+struct mcp_run_options {
+	const char *slug;
+	const char *lockfile; /* --lockfile, or NULL */
+	bool verbose;         /* the server's standard error to ours */
+	bool list_tools;      /* `mcp tools`: the gate is the client */
+	bool json;
+	const char *allow[MCP_RUN_ALLOW_MAX]; /* --allow */
+	size_t allow_count;
+	const char *env[MCP_RUN_ENV_MAX]; /* --env NAME=VALUE */
+	size_t env_count;
+	char **args; /* words behind "--", for the server */
+	size_t arg_count;
+};
 
 struct mcp_run_plan {
 	struct run_entry run; /* package borrows from it */

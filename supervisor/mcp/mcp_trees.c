@@ -3,7 +3,7 @@
  * Trees in and out of a run. Called by mcp_run; it must never replace a
  * kept state by one that is cut or was not checked.
  */
-#include "supervisor/command/mcp_trees.h"
+#include "supervisor/mcp/mcp_trees.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -3,7 +3,7 @@
  * Decisions of a run before its start. Called by mcp_run; it must never
  * start anything, and never widen what the lockfile and the operator say.
  */
-#include "supervisor/command/mcp_run_plan.h"
+#include "supervisor/mcp/mcp_run_plan.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -5,15 +5,15 @@
  * (AGENTNODE_HOME/state/SLUG.tree, replaced only by a whole, clean copy).
  * agentnode-unpack reads the trees; no byte of them is looked at here.
  */
-#ifndef SUPERVISOR_COMMAND_MCP_TREES_H
-#define SUPERVISOR_COMMAND_MCP_TREES_H
+#ifndef SUPERVISOR_MCP_MCP_TREES_H
+#define SUPERVISOR_MCP_MCP_TREES_H
 
 #include <event2/event.h>
 #include <stdbool.h>
 
 #include "common/json_field.h"
 #include "common/result.h"
-#include "supervisor/command/mcp_package.h"
+#include "supervisor/mcp/mcp_package.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox.h"
 

@@ -4,8 +4,8 @@
  * lockfile, the entry, the user's consent to it, the tier, the image. Read
  * once and handed on as one object. Used by mcp_run_plan and agent_plan.
  */
-#ifndef SUPERVISOR_COMMAND_RUN_ENTRY_H
-#define SUPERVISOR_COMMAND_RUN_ENTRY_H
+#ifndef SUPERVISOR_PACKAGE_RUN_ENTRY_H
+#define SUPERVISOR_PACKAGE_RUN_ENTRY_H
 
 #include <jansson.h>
 

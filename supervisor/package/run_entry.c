@@ -3,7 +3,7 @@
  * The first decisions of a run; see run_entry.h. It must never start
  * anything, and never widen what lockfile and configuration say.
  */
-#include "supervisor/command/run_entry.h"
+#include "supervisor/package/run_entry.h"
 
 #include <stdio.h>
 #include <string.h>

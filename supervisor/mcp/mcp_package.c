@@ -3,7 +3,7 @@
  * From a lockfile entry to what may run. Called by the mcp commands; it
  * must never fill in a field that decides what runs.
  */
-#include "supervisor/command/mcp_package.h"
+#include "supervisor/mcp/mcp_package.h"
 
 #include <stdio.h>
 #include <string.h>
