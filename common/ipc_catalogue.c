@@ -52,6 +52,7 @@ static const char *const ipc_catalogue_scopes[] = {
 static const char *const ipc_catalogue_key_states[] = {
     "found", "missing", "unavailable", NULL};
 static const char *const ipc_catalogue_verdicts[] = {"allow", "deny", NULL};
+static const char *const ipc_catalogue_methods[] = {"call", "list", NULL};
 
 static const struct ipc_field ipc_catalogue_none[] = {END};
 static const struct ipc_field ipc_catalogue_config[] = {
@@ -122,7 +123,8 @@ static const struct ipc_field ipc_catalogue_usage[] = {SANDBOX,
     {"estimated", IPC_FLAG, 1, 0, 0, NULL}, END};
 static const struct ipc_field ipc_catalogue_tool_call[] = {SANDBOX,
     {"package", IPC_TEXT, 1, 1, ID_MAX, NULL},
-    {"tool", IPC_TEXT, 0, 1, 128, NULL}, END};
+    {"tool", IPC_TEXT, 0, 1, 128, NULL},
+    {"method", IPC_TEXT, 1, 1, WORD_MAX, ipc_catalogue_methods}, END};
 static const struct ipc_field ipc_catalogue_tool_result[] = {
     {"code", IPC_TEXT, 1, 0, WORD_MAX, NULL},
     {"detail", IPC_TEXT, 0, 0, TEXT_MAX, NULL}, END};
@@ -185,7 +187,7 @@ static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
 	ipc_catalogue_settle},
     {"usage", IPC_USAGE, BROKER, SUPERVISOR, STARTED, 0, 0, 0,
 	ipc_catalogue_usage},
-    {"tool_call", IPC_TOOL_CALL, GATE, SUPERVISOR, IPC_RUNNING, 1, 1, 1,
+    {"tool_call", IPC_TOOL_CALL, GATE, SUPERVISOR, IPC_RUNNING, 1, 0, 1,
 	ipc_catalogue_tool_call},
     {"tool_result", IPC_TOOL_RESULT, SUPERVISOR, GATE, IPC_RUNNING, 1, 0, 1,
 	ipc_catalogue_tool_result},

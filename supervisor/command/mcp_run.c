@@ -214,7 +214,7 @@ static enum result
 mcp_run_start_gate(struct mcp_run *run)
 {
 	static const struct gate_part_handlers handlers = {
-	    mcp_run_on_gate_done, mcp_run_on_gate_end};
+	    .on_done = mcp_run_on_gate_done, .on_end = mcp_run_on_gate_end};
 	struct mcp_streams *streams = &run->streams;
 	const struct gate_part_stream rows[] = {
 	    {"client_in", &streams->client_in},

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Starting and hearing agentnode-gate. Called by mcp_run and install_build;
- * it must never look at what passes through it.
+ * Starting and hearing agentnode-gate. Called by mcp_run, build_gate,
+ * agent_run and tool_session; it must never look at what passes through it.
  */
 #include "supervisor/engine/gate_part.h"
 
@@ -18,6 +18,7 @@
 
 #define GATE_PART_LOWEST 3 /* a copy never takes a standard number */
 #define GATE_PART_DETAIL_MAX 512U
+#define GATE_PART_ID_MAX 64U
 
 struct gate_part {
 	struct child *child;
@@ -26,21 +27,24 @@ struct gate_part {
 	struct gate_part_handlers handlers;
 	void *context;
 	uint64_t next_id;
+	char sandbox[GATE_PART_ID_MAX + 1];
+	int listener; /* until the gate is ready */
 	bool is_ready, is_done;
 	bool end_waits; /* the workload ended before the gate was ready */
 	struct sandbox_outcome outcome;
 };
 
+/* body is taken, fd is borrowed. */
 static enum result
-gate_part_send(struct gate_part *part, enum ipc_type type, json_t *body, int fd)
+gate_part_send_id(struct gate_part *part, enum ipc_type type, uint64_t id,
+    json_t *body, int fd)
 {
 	struct ipc_message message;
 	enum result result;
 
 	if (body == NULL)
 		return RESULT_NO_MEMORY;
-	ipc_message_init(
-	    &message, type, type == IPC_WORK ? ++part->next_id : 0);
+	ipc_message_init(&message, type, id);
 	message.body = body;
 	if (fd >= 0) {
 		message.fds[0] = fd;
@@ -50,6 +54,13 @@ gate_part_send(struct gate_part *part, enum ipc_type type, json_t *body, int fd)
 	message.fd_count = 0; /* borrowed */
 	ipc_message_clear(&message);
 	return result;
+}
+
+static enum result
+gate_part_send(struct gate_part *part, enum ipc_type type, json_t *body, int fd)
+{
+	return gate_part_send_id(
+	    part, type, type == IPC_WORK ? ++part->next_id : 0, body, fd);
 }
 
 /* Hand over and close; an absent one is none. */
@@ -80,6 +91,19 @@ gate_part_tell_end(struct gate_part *part)
 	    -1);
 }
 
+static enum result
+gate_part_hand_listener(struct gate_part *part)
+{
+	enum result result = gate_part_send(part, IPC_LISTEN,
+	    json_pack("{s:s, s:s}", "sandbox", part->sandbox, "kind", "tools"),
+	    part->listener);
+
+	fd_close(&part->listener);
+	if (result == RESULT_OK && part->handlers.on_listening != NULL)
+		part->handlers.on_listening(part->context);
+	return result;
+}
+
 static void
 gate_part_on_ready(struct child *child, void *context)
 {
@@ -93,6 +117,10 @@ gate_part_on_ready(struct child *child, void *context)
 	if (result == RESULT_OK)
 		result = gate_part_send(part, IPC_WORK,
 		    json_pack("{s:s, s:{}}", "job", "start", "options"), -1);
+	if (result == RESULT_OK && part->handlers.on_ready != NULL)
+		part->handlers.on_ready(part->context);
+	if (result == RESULT_OK && part->listener >= 0)
+		result = gate_part_hand_listener(part);
 	if (result == RESULT_OK && part->end_waits)
 		gate_part_tell_end(part);
 }
@@ -110,24 +138,72 @@ gate_part_text(const json_t *result, const char *key, char *text_r, size_t size)
 		    text_r, size);
 }
 
+/* The conversation is over. */
 static void
-gate_part_on_message(
-    struct child *child, struct ipc_message *message, void *context)
+gate_part_on_said(struct gate_part *part, const json_t *result)
 {
-	struct gate_part *part = context;
-	const json_t *result = json_object_get(message->body, "result");
 	char reason[64], detail[GATE_PART_DETAIL_MAX];
 	const struct gate_part_said said = {.reason = reason,
 	    .detail = detail,
-	    .full = json_is_true(json_object_get(result, "full"))};
+	    .full = json_is_true(json_object_get(result, "full")),
+	    .result = result};
 
-	(void)child;
-	if (message->type != IPC_DONE || part->is_done)
+	if (part->is_done)
 		return;
 	part->is_done = true;
 	gate_part_text(result, "reason", reason, sizeof(reason));
 	gate_part_text(result, "detail", detail, sizeof(detail));
 	part->handlers.on_done(&said, part->context);
+}
+
+/* Mode caller: a job is done. */
+static void
+gate_part_on_answered(struct gate_part *part, struct ipc_message *message)
+{
+	const json_t *result = json_object_get(message->body, "result");
+	char code[SANDBOX_CODE_MAX], detail[GATE_PART_DETAIL_MAX];
+
+	if (part->handlers.on_answer == NULL)
+		return;
+	gate_part_text(result, "code", code, sizeof(code));
+	gate_part_text(result, "detail", detail, sizeof(detail));
+	part->handlers.on_answer(message->id, code, detail,
+	    ipc_message_take_fd(message, 0), part->context);
+}
+
+static void
+gate_part_on_tool_call(struct gate_part *part, struct ipc_message *message)
+{
+	const json_t *body = message->body;
+	struct gate_part_call call = {.id = message->id,
+	    .package = json_string_value(json_object_get(body, "package")),
+	    .tool = json_string_value(json_object_get(body, "tool")),
+	    .args_fd = ipc_message_take_fd(message, 0)};
+	const char *method = json_string_value(json_object_get(body, "method"));
+
+	call.list = strcmp(method, "list") == 0;
+	if (part->handlers.on_tool_call != NULL)
+		part->handlers.on_tool_call(&call, part->context);
+	fd_close(&call.args_fd);
+}
+
+static void
+gate_part_on_message(
+    struct child *child, struct ipc_message *message, void *context)
+{
+	struct gate_part *part = context;
+
+	(void)child;
+	if (message->type == IPC_DONE && message->id == 0)
+		gate_part_on_said(
+		    part, json_object_get(message->body, "result"));
+	else if (message->type == IPC_DONE)
+		gate_part_on_answered(part, message);
+	else if (message->type == IPC_TOOL_CALL)
+		gate_part_on_tool_call(part, message);
+	else if (message->type == IPC_DECISION &&
+		 part->handlers.on_decision != NULL)
+		part->handlers.on_decision(message->body, part->context);
 }
 
 static void
@@ -165,6 +241,8 @@ gate_part_start(struct event_base *base, const char *sandbox_id,
 	part->stream_count = stream_count;
 	part->handlers = *handlers;
 	part->context = context;
+	part->listener = -1;
+	(void)snprintf(part->sandbox, sizeof(part->sandbox), "%s", sandbox_id);
 	spec.config =
 	    json_pack("{s:s, s:o}", "sandbox", sandbox_id, "options", options);
 	result = spec.config == NULL ? RESULT_NO_MEMORY
@@ -191,11 +269,47 @@ gate_part_workload_ended(
 		part->end_waits = true;
 }
 
+enum result
+gate_part_listen(struct gate_part *part, int fd)
+{
+	fd_close(&part->listener);
+	part->listener = fd;
+	return part->is_ready ? gate_part_hand_listener(part) : RESULT_OK;
+}
+
+void
+gate_part_tool_result(struct gate_part *part, uint64_t id, const char *code,
+    const char *detail, int fd)
+{
+	/* A failed send ends the child, and on_end tells. */
+	if (!part->is_done)
+		(void)gate_part_send_id(part, IPC_TOOL_RESULT, id,
+		    json_pack("{s:s, s:s}", "code", code, "detail", detail),
+		    fd);
+	fd_close(&fd);
+}
+
+enum result
+gate_part_work(struct gate_part *part, bool list, const char *tool, int args_fd,
+    uint64_t *id_r)
+{
+	enum result result;
+
+	*id_r = ++part->next_id;
+	result = gate_part_send_id(part, IPC_WORK, *id_r,
+	    json_pack("{s:s, s:{s:s*}}", "job", list ? "list" : "call",
+		"options", "tool", tool),
+	    args_fd);
+	fd_close(&args_fd);
+	return result;
+}
+
 void
 gate_part_free(struct gate_part **part)
 {
 	if (*part == NULL)
 		return;
+	fd_close(&(*part)->listener);
 	child_free(&(*part)->child);
 	free(*part);
 	*part = NULL;

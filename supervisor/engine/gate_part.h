@@ -2,8 +2,8 @@
 /*
  * agentnode-gate as a part of a run: started beside the sandbox, given the
  * streams it stands between, told how the workload ended, heard when all
- * is said. Used by mcp_run and install_build; neither reads a byte of those
- * streams.
+ * is said. Used by mcp_run, build_gate, agent_run and tool_session; none of
+ * them reads a byte of those streams.
  */
 #ifndef SUPERVISOR_ENGINE_GATE_PART_H
 #define SUPERVISOR_ENGINE_GATE_PART_H
@@ -11,6 +11,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "common/result.h"
 #include "supervisor/sandbox.h"
@@ -31,14 +32,36 @@ struct gate_part_stream {
 struct gate_part_said {
 	const char *reason; /* as in gate.h */
 	const char *detail;
-	bool full; /* build mode: there was no room left */
+	bool full;            /* build mode: there was no room left */
+	const json_t *result; /* all of it; numbers and words, foreign */
 };
 
+/* Mode agent: the agent asks for a tool. Texts are borrowed, and foreign. */
+struct gate_part_call {
+	uint64_t id; /* of the answer, gate_part_tool_result */
+	const char *package;
+	const char *tool; /* NULL: the package's only one */
+	bool list;        /* what tools are there, none is run */
+	int args_fd;      /* sealed memfd, to be taken; -1 once it is */
+};
+
+/* All but the first two may be NULL. */
 struct gate_part_handlers {
 	/* Once: the conversation is over. */
 	void (*on_done)(const struct gate_part_said *said, void *context);
 	/* Once: the process is dead; with no on_done before it a fault. */
 	void (*on_end)(const char *detail, void *context);
+	/* Once: it has its streams and was told to start. */
+	void (*on_ready)(void *context);
+	/* Mode agent: it has the listener of gate_part_listen. */
+	void (*on_listening)(void *context);
+	void (*on_tool_call)(struct gate_part_call *call, void *context);
+	/* Body of `decision`. */
+	void (*on_decision)(const json_t *decision, void *context);
+	/* Mode caller, for each gate_part_work: code "" and a sealed memfd
+	 * (taken), or why not and -1. */
+	void (*on_answer)(uint64_t id, const char *code, const char *detail,
+	    int fd, void *context);
 };
 
 /* options: of the gate's config message (gate_config.h); taken. log_fd is
@@ -50,6 +73,16 @@ enum result gate_part_start(struct event_base *base, const char *sandbox_id,
 /* The workload is gone, or never came. */
 void gate_part_workload_ended(
     struct gate_part *part, const struct sandbox_outcome *outcome);
+/* Mode agent: the sandbox's listener for tools; taken, handed over when the
+ * gate is ready. */
+enum result gate_part_listen(struct gate_part *part, int fd);
+/* The answer to a gate_part_call; fd (a sealed memfd or -1) is taken. */
+void gate_part_tool_result(struct gate_part *part, uint64_t id,
+    const char *code, const char *detail, int fd);
+/* Mode caller: run a tool (NULL: the only one) or list them all. args_fd is
+ * a sealed memfd or -1 and taken; on_answer gets id_r. Not before on_ready. */
+enum result gate_part_work(struct gate_part *part, bool list, const char *tool,
+    int args_fd, uint64_t *id_r);
 /* Kills it. Accepts NULL, clears. */
 void gate_part_free(struct gate_part **part);
 

@@ -99,7 +99,7 @@ build_gate_part(struct build_gate *gate, struct event_base *base,
     struct json_fault *fault)
 {
 	static const struct gate_part_handlers handlers = {
-	    build_gate_on_done, build_gate_on_part_end};
+	    .on_done = build_gate_on_done, .on_end = build_gate_on_part_end};
 	const struct gate_part_stream rows[] = {
 	    {"work_out", &gate->output_fd},
 	    {"client_err", &gate->watch_fd},
