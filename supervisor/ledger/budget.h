@@ -1,84 +1,97 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Budgets in usage.db (SQLite, WAL): what was used and what is reserved, per
- * run, per agent and UTC day, per host and UTC day. A reservation is one
- * transaction that passes only if every amount fits every scope together
- * with what others reserved; it is settled with what was used. Right under
- * concurrent calls and several ledger processes (BEGIN IMMEDIATE);
- * reservations of runs whose lock is free again are settled as used.
- * No libevent in here; used by the ledger's process and by its tests.
+ * Budgets in usage.db (SQLite, WAL): what is charged per run, per agent and
+ * UTC day, per host and UTC day. A reservation charges the most a call can
+ * use, if that fits every scope together with what others reserved; settling
+ * replaces it by what was used. Right under concurrent calls and several
+ * ledger processes: all of it happens between budget_begin (BEGIN IMMEDIATE)
+ * and budget_commit. No libevent in here; used by ledger_budget.c and tests.
  *
- * limits of `budget_open`; an absent number is no limit:
- * {"run":{"requests":20,"concurrent":4,"input_chars":24000,
- *         "output_chars":24000,"tokens":N,"cost_microusd":N},
- *  "agent_day":{...},"host_day":{...}}
+ * A run is alive as long as its ledger holds a byte of usage.lock; the kernel
+ * lets go of it however the ledger ends. What a dead run left reserved stays
+ * charged, as if it had been used, and stops counting as open.
  */
 #ifndef SUPERVISOR_LEDGER_BUDGET_H
 #define SUPERVISOR_LEDGER_BUDGET_H
 
-#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "common/json_field.h"
 #include "common/result.h"
+#include "supervisor/ledger/budget_fit.h"
+#include "supervisor/ledger/budget_limits.h"
 
-enum budget_scope {
-	BUDGET_RUN,
-	BUDGET_AGENT_DAY,
-	BUDGET_HOST_DAY,
-	BUDGET_SCOPE_COUNT
-};
-enum budget_amount {
-	BUDGET_REQUESTS,
-	BUDGET_INPUT_CHARS,
-	BUDGET_OUTPUT_CHARS,
-	BUDGET_TOKENS,
-	BUDGET_COST, /* micro-dollars */
-	BUDGET_AMOUNT_COUNT
-};
-#define BUDGET_UNKNOWN_COST (-1) /* refused where cost is limited */
+#define BUDGET_FILE "usage.db"
+#define BUDGET_LOCK_FILE "usage.lock"
+#define BUDGET_OPEN_MAX 4096 /* calls of one run at one time */
 
-struct budget_amounts {
-	int64_t values[BUDGET_AMOUNT_COUNT];
-};
+struct budget;     /* the open database */
+struct budget_run; /* a living run in it */
 
-struct budget_limits {
-	/* -1: no limit */
-	int64_t values[BUDGET_SCOPE_COUNT][BUDGET_AMOUNT_COUNT];
-	int64_t concurrent[BUDGET_SCOPE_COUNT];
-};
+/* Once, before confinement: what SQLite reads or allocates lazily. */
+enum result budget_prepare(void);
 
-struct budget_refusal {
-	enum budget_scope scope;
-	const char *amount; /* "tokens", "concurrent" */
-	int64_t limit, used;
-	int64_t retry_after_s; /* 0: waiting does not help */
-};
-
-struct budget; /* the open database */
-
-/* dir_fd: the ledger's folder; the file is usage.db, 0600. */
+/* dir_fd: the ledger's folder, which stays open as long (borrowed); made
+ * 0600 if missing. RESULT_MISMATCH: corrupt, or of another version;
+ * RESULT_SYSTEM: cannot be read or written; RESULT_TIMEOUT: locked. */
 enum result budget_open(
     int dir_fd, struct budget **budget_r, struct json_fault *fault);
+/* Runs that are still open are left as dead ones. */
 void budget_free(struct budget **budget);
 
-void budget_limits_read(const json_t *object, const char *path,
-    struct budget_limits *limits_r, struct json_fault *fault);
-void budget_amounts_read(const json_t *object, const char *path,
-    struct budget_amounts *amounts_r, struct json_fault *fault);
+/* now_s: seconds since 1970, UTC; it says which day it is. RESULT_NEED_MORE:
+ * another ledger is writing, try again. After anything but RESULT_OK of a
+ * call in between (RESULT_REFUSED, RESULT_EXISTS and RESULT_NOT_FOUND are
+ * answers), and of the commit, nothing since begin has happened. */
+enum result budget_begin(struct budget *budget, int64_t now_s);
+enum result budget_commit(struct budget *budget);
+void budget_abort(struct budget *budget);
+/* What SQLite said last, for the log. */
+const char *budget_detail(const struct budget *budget);
 
-/* A run begins; first settles what dead runs left reserved. */
-enum result budget_run_open(struct budget *budget, const char *run,
-    const char *package, const struct budget_limits *limits);
-enum result budget_run_close(struct budget *budget, const char *run);
+/* A run begins; what dead runs left is settled first. RESULT_EXISTS: there
+ * is a living run of that name. After a failed commit: budget_run_free. */
+enum result budget_run_open(struct budget *budget, const char *name,
+    const char *package, const struct budget_limits *limits,
+    struct budget_run **run_r);
+/* It ended: what it still has reserved counts as used. Then, committed:
+ * budget_run_free. */
+enum result budget_run_close(struct budget *budget, struct budget_run *run);
+void budget_run_free(struct budget_run **run);
 
-/* RESULT_OK: *reservation_r is its number; RESULT_REFUSED: *refusal_r. */
-enum result budget_reserve(struct budget *budget, const char *run,
-    const char *provider, const char *model,
-    const struct budget_amounts *amounts, int64_t *reservation_r,
-    struct budget_refusal *refusal_r);
-enum result budget_settle(struct budget *budget, int64_t reservation,
-    const struct budget_amounts *used, const char *code, bool estimated);
+/* call: the caller's number for it, unique while it is open (RESULT_EXISTS).
+ * RESULT_REFUSED: *refusal_r says why, nothing is changed. */
+enum result budget_reserve(struct budget *budget, const struct budget_run *run,
+    int64_t call, const char *provider, const char *model,
+    const struct budget_amounts *most, struct budget_refusal *refusal_r);
+/* RESULT_NOT_FOUND: no such call is open. A cost that is unknown now keeps
+ * what was reserved for it. */
+enum result budget_settle(struct budget *budget, const struct budget_run *run,
+    int64_t call, const struct budget_amounts *used, bool served,
+    bool estimated);
+
+/* Sums of what was used since a day, by one column. */
+enum budget_report_by {
+	BUDGET_BY_DAY,
+	BUDGET_BY_AGENT,
+	BUDGET_BY_PROVIDER,
+	BUDGET_BY_MODEL
+};
+#define BUDGET_REPORT_ROWS 32 /* of one answer */
+struct budget_report_query {
+	int64_t since_day; /* since 1970-01-01 */
+	enum budget_report_by by;
+	int64_t offset; /* rows to leave out */
+};
+/* Caller owns the list: {"key":text or day, "provider"?:text, "calls",
+ * "served", "estimated", "unpriced" and the amounts}. */
+enum result budget_report(struct budget *budget,
+    const struct budget_report_query *query, json_t **rows_r);
+
+#ifdef BUDGET_INTERNAL
+struct sqlite3;
+struct sqlite3 *budget_handle_borrow(struct budget *budget);
+#endif
 
 #endif

@@ -15,6 +15,7 @@
 #include "common/peer.h"
 #include "supervisor/ledger/audit_chain.h"
 #include "supervisor/ledger/ledger.h"
+#include "supervisor/ledger/ledger_budget.h"
 
 #define LEDGER_QUEUE_MAX 256U
 #define LEDGER_LOCK_TIMEOUT_MS 5000U
@@ -43,6 +44,7 @@ struct ledger {
 	struct ledger_entry queue[LEDGER_QUEUE_MAX];
 	size_t queued;
 	uint64_t deadline_ms; /* for the lock */
+	struct ledger_budget *budget;
 };
 
 static void
@@ -61,23 +63,34 @@ ledger_now_ms(void)
 	return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
+/* To the supervisor, who reads or is gone. */
+static void
+ledger_send(const struct ipc_message *message, void *context)
+{
+	struct ledger *ledger = context;
+	enum result result = ledger->peer == NULL
+				 ? RESULT_CLOSED
+				 : peer_send(ledger->peer, message);
+
+	/* Its end is found by reading, after what it said last. */
+	if (result == RESULT_OK || result == RESULT_CLOSED)
+		return;
+	ledger->exit_code = IPC_EXIT_PROTOCOL;
+	event_loop_stop(ledger->base);
+}
+
 static void
 ledger_answer(struct ledger *ledger, uint64_t id, enum result result,
     const char *code, const char *detail)
 {
 	struct ipc_message message;
 
-	if (ledger->peer == NULL)
-		return;
 	ipc_message_init(
 	    &message, result == RESULT_OK ? IPC_SYNCED : IPC_FAILED, id);
 	if (result != RESULT_OK)
 		message.body =
 		    json_pack("{s:s, s:s}", "code", code, "detail", detail);
-	if (peer_send(ledger->peer, &message) != RESULT_OK) {
-		ledger->exit_code = IPC_EXIT_PROTOCOL;
-		event_loop_stop(ledger->base);
-	}
+	ledger_send(&message, ledger);
 	ipc_message_clear(&message);
 }
 
@@ -226,6 +239,10 @@ ledger_on_message(struct ipc_message *message, void *context)
 		ledger_on_audit(ledger, message);
 	else if (message->type == IPC_LOG_REPLACE)
 		log_replace_all(ipc_message_take_fd(message, 0));
+	else if (message->type == IPC_BUDGET_OPEN ||
+		 message->type == IPC_BUDGET_CLOSE ||
+		 message->type == IPC_STATS)
+		ledger_budget_take(ledger->budget, message);
 	else {
 		ledger->exit_code = IPC_EXIT_PROTOCOL;
 		event_loop_stop(ledger->base);
@@ -246,6 +263,7 @@ ledger_on_end(enum result why, const char *detail, void *context)
 				: IPC_EXIT_PROTOCOL;
 	peer_free(&ledger->peer);
 	ledger_enter(ledger, LEDGER_ENDING);
+	ledger_budget_free(&ledger->budget);
 	if (ledger->queued > 0 &&
 	    audit_chain_lock(&ledger->chain) == RESULT_OK) {
 		ledger_answer_all(
@@ -298,6 +316,9 @@ ledger_new(struct event_base *base, int dir_fd, struct ledger **ledger_r,
 		     : audit_chain_open(&ledger->chain, dir_fd, fault);
 	if (result == RESULT_OK)
 		result = ledger_begin(ledger, fault);
+	if (result == RESULT_OK)
+		result = ledger_budget_new(
+		    base, dir_fd, ledger_send, ledger, &ledger->budget);
 	if (result != RESULT_OK) {
 		ledger_free(&ledger);
 		return result;
@@ -367,6 +388,7 @@ ledger_free(struct ledger **ledger)
 	for (i = 0; i < gone->queued; i++)
 		json_decref(gone->queue[i].body);
 	peer_free(&gone->peer);
+	ledger_budget_free(&gone->budget);
 	if (gone->batch != NULL)
 		event_free(gone->batch);
 	audit_chain_close(&gone->chain);

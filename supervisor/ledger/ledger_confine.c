@@ -2,11 +2,13 @@
 /*
  * The system calls the ledger needs. Called once by its main, before the
  * first record. Landlock leaves it one folder, without subfolders, links
- * or removal. Must never gain a socket, exec, clone or rename.
+ * or removal (budget_vfs.c spares SQLite those). Must never gain a socket,
+ * exec, clone or rename.
  */
 #include "supervisor/ledger/ledger_confine.h"
 
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 
 #ifndef LANDLOCK_ACCESS_FS_TRUNCATE
@@ -26,6 +28,12 @@ static const struct confine_syscall ledger_confine_syscalls[] = {
     {__NR_flock, CONFINE_ALLOW, 0, "audit_chain_lock"},
     {__NR_clock_nanosleep, CONFINE_ALLOW, 0, "waiting for that lock"},
     {__NR_sysinfo, CONFINE_ALLOW, 0, "qsort in digest_write_object"},
+    /* SQLite, on usage.db, its -wal and -shm */
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_SETLK, "SQLite: its locks"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_GETLK, "SQLite: its locks"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_OFD_SETLK, "budget_alive_take"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_OFD_GETLK, "budget_alive_is_held"},
+    {__NR_geteuid, CONFINE_ALLOW, 0, "SQLite: robustFchown asks who it is"},
     {-1, CONFINE_EACCES, 0, NULL},
 };
 

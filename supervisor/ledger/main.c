@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agentnode-ledger: the one process that writes the audit chain. Started by
- * the supervisor; gets its folder as a descriptor. It must never do anything
- * else: no socket, no exec, no file outside that folder.
+ * agentnode-ledger: the one process that writes the audit chain and the
+ * budgets. Started by the supervisor; gets its folder as a descriptor. It must
+ * never do anything else: no socket, no exec, no file outside that folder.
  */
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/confine.h"
@@ -13,6 +14,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/peer.h"
+#include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/ledger.h"
 #include "supervisor/ledger/ledger_config.h"
 #include "supervisor/ledger/ledger_confine.h"
@@ -79,7 +81,9 @@ main(void)
 	log_open(STDERR_FILENO, MAIN_NAME, LOG_INFO_LEVEL);
 	confine_preload();
 	dir_fd = main_config(&config);
-	if (digest_prepare() != RESULT_OK || event_loop_new(&base) != RESULT_OK)
+	(void)umask(077);
+	if (digest_prepare() != RESULT_OK || budget_prepare() != RESULT_OK ||
+	    event_loop_new(&base) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "start", "a library did not start");
 	if (ledger_confine_enter(config.uid, dir_fd, !config.no_landlock,
 		&layers, detail, sizeof(detail)) != RESULT_OK)

@@ -3,7 +3,7 @@
  * The ledger's profile, tried: in a child under ledger_confine_enter each
  * forbidden call must end the process by SIGSYS, files outside of its
  * folder and folders or links inside must give EACCES, and what the chain
- * needs must work.
+ * and usage.db need must work.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "supervisor/ledger/audit_chain.h"
+#include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/ledger_confine.h"
 
 enum test_ledger_confine_end {
@@ -67,8 +68,9 @@ test_ledger_confine_setup(void **state)
 static int
 test_ledger_confine_teardown(void **state)
 {
-	static const char *const names[] = {
-	    "file", "new", AUDIT_HEAD_LOG, AUDIT_HEAD_FILE};
+	static const char *const names[] = {"file", "new", AUDIT_HEAD_LOG,
+	    AUDIT_HEAD_FILE, BUDGET_FILE, BUDGET_FILE "-wal",
+	    BUDGET_FILE "-shm", BUDGET_FILE "-journal", BUDGET_LOCK_FILE};
 	size_t i;
 
 	(void)state;
@@ -129,6 +131,7 @@ static void
 test_ledger_confine_calls(void **state)
 {
 	static char buffer[256];
+	static struct flock lock = {.l_type = F_WRLCK, .l_len = 1};
 	long dir = test_ledger_confine_dir, file = test_ledger_confine_file;
 	const struct test_ledger_confine_row rows[] = {
 	    {"openat new", SYS_openat, dir, (long)"new", O_RDWR | O_CREAT, 0600,
@@ -154,6 +157,15 @@ test_ledger_confine_calls(void **state)
 	    {"mkdirat inside", SYS_mkdirat, dir, (long)"sub", 0700, 0, DENIED},
 	    {"symlinkat", SYS_symlinkat, (long)"/etc/passwd", dir, (long)"l", 0,
 		KILLED},
+	    {"fcntl lock", SYS_fcntl, file, F_SETLK, (long)&lock, 0, WORKED},
+	    {"fcntl ask", SYS_fcntl, file, F_GETLK, (long)&lock, 0, WORKED},
+	    {"fcntl own", SYS_fcntl, file, F_SETOWN, 1, 0, KILLED},
+	    {"fcntl lease", SYS_fcntl, file, F_SETLEASE, F_RDLCK, 0, KILLED},
+	    {"fcntl waiting", SYS_fcntl, file, F_SETLKW, (long)&lock, 0,
+		KILLED},
+	    {"geteuid", SYS_geteuid, 0, 0, 0, 0, WORKED},
+	    {"openat folder", SYS_openat, dir, (long)".", O_RDONLY, 0, DENIED},
+	    {"unlink", SYS_unlink, (long)"file", 0, 0, 0, KILLED},
 	    {"linkat", SYS_linkat, dir, (long)"file", dir, (long)"l", KILLED},
 	    {"unlinkat", SYS_unlinkat, dir, (long)"file", 0, 0, KILLED},
 	    {"renameat2", SYS_renameat2, dir, (long)"file", dir, (long)"x",
@@ -235,12 +247,90 @@ test_ledger_confine_chain(void **state)
 	assert_int_equal(test_ledger_confine_wait(pid), WORKED);
 }
 
+/* One run, one call, one report; enough of them for a checkpoint. */
+static int
+test_ledger_confine_budget_run(struct budget *budget)
+{
+	const struct budget_amounts some = {{1, 1, 1, 1, 1}};
+	struct budget_report_query query = {0, BUDGET_BY_MODEL, 0};
+	struct budget_refusal refusal;
+	struct budget_limits limits;
+	struct budget_run *run;
+	json_t *rows;
+	int i;
+
+	memset(&limits, 0xff, sizeof(limits)); /* no limit */
+	if (budget_begin(budget, 1) != RESULT_OK ||
+	    budget_run_open(budget, "r", "p", &limits, &run) != RESULT_OK ||
+	    budget_commit(budget) != RESULT_OK)
+		return OTHER;
+	for (i = 0; i < 2000; i++)
+		if (budget_begin(budget, 1) != RESULT_OK ||
+		    budget_reserve(budget, run, i, "p", "m", &some, &refusal) !=
+			RESULT_OK ||
+		    budget_settle(budget, run, i, &some, true, false) !=
+			RESULT_OK ||
+		    budget_commit(budget) != RESULT_OK)
+			return OTHER;
+	if (budget_begin(budget, 1) != RESULT_OK ||
+	    budget_report(budget, &query, &rows) != RESULT_OK ||
+	    budget_run_close(budget, run) != RESULT_OK ||
+	    budget_commit(budget) != RESULT_OK || json_array_size(rows) != 1)
+		return OTHER;
+	json_decref(rows);
+	budget_run_free(&run);
+	return WORKED;
+}
+
+/* The whole of a ledger's work on usage.db, inside: new, then again. */
+static int
+test_ledger_confine_budget_inside(void)
+{
+	struct json_fault fault = {""};
+	struct budget *budget;
+	int i, result = WORKED;
+
+	(void)umask(077);
+	if (budget_prepare() != RESULT_OK || test_ledger_confine_enter() != 0)
+		return SETUP;
+	for (i = 0; i < 2 && result == WORKED; i++) {
+		if (budget_open(test_ledger_confine_dir, &budget, &fault) !=
+		    RESULT_OK)
+			return OTHER;
+		result = test_ledger_confine_budget_run(budget);
+		budget_free(&budget);
+	}
+	return result;
+}
+
+static void
+test_ledger_confine_budget(void **state)
+{
+	static const char *const names[] = {BUDGET_FILE, BUDGET_FILE "-wal",
+	    BUDGET_FILE "-shm", BUDGET_LOCK_FILE};
+	struct stat status;
+	pid_t pid = fork();
+	size_t i;
+
+	(void)state;
+	assert_true(pid >= 0);
+	if (pid == 0)
+		_exit(test_ledger_confine_budget_inside());
+	assert_int_equal(test_ledger_confine_wait(pid), WORKED);
+	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		assert_int_equal(
+		    fstatat(test_ledger_confine_dir, names[i], &status, 0), 0);
+		assert_int_equal(status.st_mode & 0777, 0600);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_ledger_confine_calls),
 	    cmocka_unit_test(test_ledger_confine_chain),
+	    cmocka_unit_test(test_ledger_confine_budget),
 	};
 
 	return cmocka_run_group_tests(

@@ -63,6 +63,64 @@ class Ledger:
             if answer is None or answer.get("id") == wanted:
                 return answer
 
+    def ask(self, kind, fds=(), **fields):
+        """One message with its own id, and the answer to it."""
+        self.next_id += 1
+        wanted = self.next_id
+        self.send({"v": 1, "type": kind, "id": wanted, **fields}, fds)
+        while True:
+            answer = self.receive()
+            if answer is None or answer.get("id") == wanted:
+                return answer
+
+    def budget(self, name, package="agent", **limits):
+        """budget_open: the broker's end of the pair, and the answer."""
+        ours, theirs = socket.socketpair(socket.AF_UNIX,
+                                         socket.SOCK_SEQPACKET)
+        ours.settimeout(20)
+        answer = self.ask("budget_open", [theirs.fileno()], sandbox=name,
+                          package=package, limits=limits)
+        theirs.close()
+        return Pair(ours), answer
+
     def end(self):
         self.socket.close()
         return self.process.wait(10)
+
+
+class Pair:
+    """The broker's end of its pair to the ledger."""
+
+    def __init__(self, end):
+        self.socket = end
+
+    def send(self, kind, call, **fields):
+        self.socket.send(json.dumps(
+            {"v": 1, "type": kind, "id": call, **fields}).encode())
+
+    def receive(self):
+        """The next message, or None when the ledger ended the pair."""
+        try:
+            data = self.socket.recv(1 << 16)
+        except (ConnectionResetError, BrokenPipeError):
+            return None
+        return json.loads(data) if data else None
+
+    def submit(self, call, provider="openai", model="gpt-4o-mini", **amounts):
+        self.send("reserve", call, provider=provider, model=model,
+                  amounts={**ONE_CALL, **amounts})
+
+    def reserve(self, call, **more):
+        self.submit(call, **more)
+        return self.receive()
+
+    def settle(self, call, code="", estimated=False, **amounts):
+        self.send("settle", call, code=code, estimated=estimated,
+                  amounts={**ONE_CALL, **amounts})
+
+    def close(self):
+        self.socket.close()
+
+
+ONE_CALL = {"requests": 1, "input_chars": 10, "output_chars": 10,
+            "tokens": 10, "cost_microusd": 10}

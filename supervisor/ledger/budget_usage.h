@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of what was used, for people: one row per day, agent, provider
+ * and model, bounded, and how it is read. budget.c adds, ledger_budget.c
+ * answers `agentnode llm usage` from it.
+ */
+#ifndef SUPERVISOR_LEDGER_BUDGET_USAGE_H
+#define SUPERVISOR_LEDGER_BUDGET_USAGE_H
+
+#include <jansson.h>
+
+#include "supervisor/ledger/budget_db.h"
+#include "supervisor/ledger/budget_limits.h"
+
+/* Kinds of model an agent has of its own on one day; the others are counted
+ * as BUDGET_USAGE_OTHER. */
+#define BUDGET_USAGE_MODELS 64
+#define BUDGET_USAGE_OTHER "(other)"
+#define BUDGET_USAGE_PROVIDER_MAX 65U
+#define BUDGET_USAGE_MODEL_MAX 201U
+
+struct budget_usage {
+	int64_t day; /* since 1970-01-01, UTC */
+	char provider[BUDGET_USAGE_PROVIDER_MAX];
+	char model[BUDGET_USAGE_MODEL_MAX];
+	struct budget_amounts amounts; /* cost may be unknown */
+	int64_t served, estimated;     /* 0 or 1 */
+};
+
+/* From a row of BUDGET_DB_CALL_GET or BUDGET_DB_CALLS. */
+void budget_usage_of_call(
+    struct budget_query *query, struct budget_usage *usage_r);
+
+/* In a transaction: one more call. */
+enum result budget_usage_add(struct budget_db *db, const char *package,
+    const struct budget_usage *usage);
+
+/* The rows of a BUDGET_DB_BY_ statement; caller owns the list. */
+enum result budget_usage_report(struct budget_db *db,
+    enum budget_statement which, int64_t since_day, int64_t limit,
+    int64_t offset, json_t **rows_r);
+
+#endif

@@ -1,0 +1,344 @@
+"""Budgets by real, confined ledger processes: exactly what fits passes, across
+processes and deaths; a broker that misbehaves loses its own pair only; a file
+that cannot be used lets nothing pass."""
+import os
+import shutil
+import signal
+import socket
+import sqlite3
+import time
+
+import harness
+from harness import check
+from ledger_client import Ledger
+
+LEDGER_UID = 1879048191
+home = harness.folder()
+base = os.path.join(home, ".agentnode")
+folder = os.path.join(base, "ledger")
+log = os.path.join(home, "ledger.log")
+
+
+def fresh():
+    shutil.rmtree(folder, ignore_errors=True)
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    os.chmod(base, 0o700)
+    own(folder)
+
+
+def own(path):
+    if os.geteuid() == 0:
+        os.chown(path, LEDGER_UID, LEDGER_UID)
+
+
+def rows(sql):
+    """Read usage.db beside the ledgers, as nobody but a test does."""
+    path = os.path.join(folder, "usage.db")
+    db = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
+
+
+def kinds(answers):
+    return [a["type"] if a else None for a in answers]
+
+
+# One run, start to end.
+fresh()
+ledger = Ledger(folder, log)
+check("no usage.db before the first run",
+      not os.path.exists(os.path.join(folder, "usage.db")))
+pair, answer = ledger.budget("r1", run={"requests": 2, "tokens": 100})
+check("budget_open is answered", answer["type"] == "synced", answer)
+check("usage.db and its companions are 0600", all(
+    os.stat(os.path.join(folder, name)).st_mode & 0o777 == 0o600
+    for name in os.listdir(folder)), os.listdir(folder))
+check("reserved", pair.reserve(1)["type"] == "reserved")
+pair.settle(1, tokens=90)
+answer = pair.reserve(2)
+check("reserved up to the limit", answer["type"] == "reserved", answer)
+answer = pair.reserve(3, tokens=0)
+check("refused by run and requests", answer == {
+    "v": 1, "type": "refused", "id": 3, "scope": "run",
+    "amount": "requests", "limit": 2, "used": 2}, answer)
+answer = ledger.ask("budget_open", [ledger.socket.fileno()], sandbox="r1",
+                    package="agent", limits={})
+check("the same run twice is refused", answer["type"] == "failed"
+      and answer["code"] == "budget_exists", answer)
+pair.settle(2, code="timeout", estimated=True, requests=0, tokens=3)
+pair.close()
+answer = ledger.ask("budget_close", sandbox="r1")
+check("budget_close is answered", answer["type"] == "synced", answer)
+check("what was sent before the close is settled", rows(
+    "SELECT calls, served, estimated, requests, tokens FROM usage")
+    == [(2, 1, 1, 1, 93)], rows("SELECT * FROM usage"))
+check("nothing is left of the run", rows("SELECT * FROM run") == []
+      and rows("SELECT * FROM call") == [])
+answer = ledger.ask("budget_close", sandbox="r1")
+check("a run that is none cannot be closed", answer["type"] == "failed",
+      answer)
+
+# Close while the broker lives and has a call open.
+pair, answer = ledger.budget("r2")
+pair.reserve(1, tokens=7)
+answer = ledger.ask("budget_close", sandbox="r2")
+check("closed with a call open", answer["type"] == "synced", answer)
+check("the pair is gone", pair.receive() is None)
+check("the open call counts as used", rows(
+    "SELECT tokens FROM charged WHERE package = ''") == [(100,)]
+    and rows("SELECT sum(calls), sum(estimated) FROM usage") == [(3, 2)])
+
+# Many runs at one time, and one too many.
+pairs = [ledger.budget(f"m{i}") for i in range(16)]
+check("16 runs", all(a["type"] == "synced" for _, a in pairs), pairs)
+_, answer = ledger.budget("m16")
+check("the 17th is refused", answer["type"] == "failed"
+      and answer["code"] == "budget_busy", answer)
+for index, (pair, _) in enumerate(pairs):
+    pair.close()
+    ledger.ask("budget_close", sandbox=f"m{index}")
+_, answer = ledger.budget("m16")
+check("and fits when they are gone", answer["type"] == "synced", answer)
+ledger.ask("budget_close", sandbox="m16")
+
+# Limits that are not understood are refused with their name.
+for limits, named in (({"week": {}}, "limits.week"),
+                      ({"run": {"request": 1}}, "limits.run.request"),
+                      ({"run": {"tokens": -1}}, "limits.run.tokens"),
+                      ({"host_day": {"cost_microusd": 1.5}},
+                       "limits.host_day.cost_microusd")):
+    _, answer = ledger.budget("bad", **limits)
+    check(f"{named} is refused by name", answer["type"] == "failed"
+          and answer["code"] == "budget_bad" and named in answer["detail"],
+          answer)
+
+# A broker that misbehaves: its pair ends, the supervisor hears of it, other
+# runs and audit records go on.
+good, _ = ledger.budget("good")
+for name, datagram in (
+        ("settles what is not open", b'{"v":1,"type":"settle","id":9,'
+         b'"code":"","estimated":false,"amounts":{"requests":1,'
+         b'"input_chars":1,"output_chars":1,"tokens":1}}'),
+        ("says what only a ledger says", b'{"v":1,"type":"reserved","id":1}'),
+        ("sends an audit record", b'{"v":1,"type":"audit","id":1,'
+         b'"event":"x","fields":{}}'),
+        ("sends no JSON", b"x" * 100),
+        ("sends duplicate keys", b'{"v":1,"v":1,"type":"settle","id":1}'),
+        ("sends a negative amount", b'{"v":1,"type":"reserve","id":1,'
+         b'"provider":"p","model":"m","amounts":{"requests":1,'
+         b'"input_chars":-1,"output_chars":1,"tokens":1}}'),
+        ("reserves no request", b'{"v":1,"type":"reserve","id":1,'
+         b'"provider":"p","model":"m","amounts":{"requests":0,'
+         b'"input_chars":1,"output_chars":1,"tokens":1}}'),
+        ("sends an amount too large", b'{"v":1,"type":"reserve","id":1,'
+         b'"provider":"p","model":"m","amounts":{"requests":1,'
+         b'"input_chars":1000000000001,"output_chars":1,"tokens":1}}'),
+        ("sends an unknown amount", b'{"v":1,"type":"reserve","id":1,'
+         b'"provider":"p","model":"m","amounts":{"requests":1,'
+         b'"input_chars":1,"output_chars":1,"tokens":1,"money":1}}')):
+    bad, answer = ledger.budget("bad")
+    opened = ledger.next_id
+    bad.reserve(1)
+    bad.socket.send(datagram)
+    message = ledger.receive()
+    check(f"a broker that {name}: the supervisor is told",
+          message["type"] == "failed" and message["code"] == "budget_pair"
+          and message["id"] == opened and "bad" in message["detail"], message)
+    check("... and its pair is over", bad.receive() is None)
+    check("... other runs go on", good.reserve(100)["type"] == "reserved")
+    good.settle(100)
+    check("... audit records too", ledger.write()["type"] == "synced")
+    answer = ledger.ask("budget_close", sandbox="bad")
+    check("... and it is closed in order", answer["type"] == "synced", answer)
+bad, answer = ledger.budget("twice")
+bad.reserve(5)
+bad.submit(5)
+message = ledger.receive()
+check("the same id twice ends the pair", message["code"] == "budget_pair"
+      and bad.receive() is None, message)
+ledger.ask("budget_close", sandbox="twice")
+
+# A broker that does not read loses its pair; nobody waits for it.
+deaf, _ = ledger.budget("deaf")
+deaf.socket.setblocking(False)
+sent = 1
+stop = time.monotonic() + 20
+while time.monotonic() < stop:
+    try:
+        deaf.submit(sent)
+        sent += 1
+    except BlockingIOError:
+        time.sleep(0.001)
+    except (BrokenPipeError, ConnectionResetError):
+        break
+message = ledger.receive()
+check("a broker that does not read loses its pair",
+      message["code"] == "budget_pair", message)
+check("... while another's call is answered",
+      good.reserve(101)["type"] == "reserved")
+answer = ledger.ask("budget_close", sandbox="deaf")
+check("... and closes", answer["type"] == "synced", answer)
+check("nothing of it is open", rows(
+    "SELECT count(*) FROM call JOIN run ON call.run = run.id"
+    " WHERE run.name != 'good'") == [(0,)])
+
+# The supervisor is gone: what arrived before is done.
+good.settle(101, tokens=1)
+good.reserve(102)
+good.settle(102, tokens=2)
+check("the ledger ends with its supervisor", ledger.end() == 83)
+check("what was sent before is settled", rows(
+    "SELECT count(*) FROM call") == [(0,)], rows("SELECT * FROM call"))
+
+# 64 calls at one time against a budget for 10, over two processes.
+for attempt in range(5):
+    fresh()
+    two = [Ledger(folder, log), Ledger(folder, log)]
+    ends = [process.budget(f"race{i}", host_day={"requests": 10})[0]
+            for i, process in enumerate(two)]
+    for call in range(1, 33):
+        for end in ends:
+            end.submit(call)
+    answers = [end.receive() for _ in range(32) for end in ends]
+    passed = kinds(answers).count("reserved")
+    check(f"race {attempt}: exactly 10 of 64 pass", passed == 10
+          and kinds(answers).count("refused") == 54, kinds(answers))
+    waits = [a.get("retry_after_s") for a in answers
+             if a["type"] == "refused"]
+    check("... the others hear when the day ends", all(
+        w is not None and abs(w - (86400 - time.time() % 86400)) < 60
+        for w in waits), waits)
+    check("... and the file says the same", rows(
+        "SELECT requests FROM charged WHERE package = ''") == [(10,)])
+    for process in two:
+        process.end()
+
+# The same with kill -9 in the middle, at any moment.
+lost = 0
+for attempt in range(12):
+    fresh()
+    two = [Ledger(folder, log), Ledger(folder, log)]
+    ends = [process.budget(f"kill{i}", host_day={"requests": 10})[0]
+            for i, process in enumerate(two)]
+    for call in range(1, 33):
+        for end in ends:
+            try:
+                end.submit(call)
+            except (BrokenPipeError, ConnectionResetError):
+                pass
+        if call == 1 + attempt:
+            two[0].process.kill()
+    two[0].process.wait(10)
+    dead = []
+    while True:
+        answer = ends[0].receive()
+        if answer is None:
+            break
+        dead.append(answer)
+    living = [ends[1].receive() for _ in range(32)]
+    passed = kinds(dead + living).count("reserved")
+    charged = rows("SELECT requests FROM charged WHERE package = ''")[0][0]
+    unheard = charged - passed
+    lost += unheard
+    check(f"kill {attempt}: exactly 10 are charged, {passed} were told so",
+          charged == 10 and 0 <= unheard <= 10 and passed <= 10,
+          (charged, passed))
+    third = Ledger(folder, log)
+    after, answer = third.budget("after", host_day={"requests": 11})
+    check("... its reservations are settled, not lost",
+          answer["type"] == "synced" and rows(
+              "SELECT count(*) FROM run WHERE name = 'kill0'") == [(0,)])
+    answers = [after.reserve(1), after.reserve(2)]
+    check("... and the budget goes on from there",
+          kinds(answers) == ["reserved", "refused"], answers)
+    third.end()
+    two[1].end()
+print(f"# {lost} reservations were charged to a ledger that died before it "
+      "answered")
+
+# Calls that a dead ledger left open count no longer as open.
+fresh()
+two = [Ledger(folder, log), Ledger(folder, log)]
+ends = [process.budget(f"open{i}", host_day={"concurrent": 4})[0]
+        for i, process in enumerate(two)]
+for call in range(1, 5):
+    ends[0].reserve(call)
+answer = ends[1].reserve(1)
+check("four are open on the host", answer["type"] == "refused"
+      and answer["amount"] == "concurrent"
+      and answer["retry_after_s"] == 1, answer)
+two[0].process.send_signal(signal.SIGKILL)
+two[0].process.wait(10)
+check("none when their ledger is dead",
+      ends[1].reserve(2)["type"] == "reserved")
+two[1].end()
+
+# Files that cannot be used: nothing passes, the audit chain goes on.
+for name, damage, code in (
+        ("not a database", lambda path: open(path, "wb").write(b"x" * 9000),
+         "budget_corrupt"),
+        ("of a later version", lambda path: later(path), "budget_corrupt"),
+        ("for all to read", lambda path: (open(path, "wb").close(),
+                                          os.chmod(path, 0o644), own(path)),
+         "budget_corrupt"),
+        ("a folder", lambda path: os.mkdir(path), "budget_"),
+        ("a link", lambda path: os.symlink("/etc/passwd", path), "budget_"),
+        ("somebody else's", lambda path: foreign(path), "budget_")):
+    def later(path):
+        db = sqlite3.connect(path)
+        db.execute("PRAGMA user_version = 7")
+        db.close()
+        os.chmod(path, 0o600)
+        own(path)
+
+    def foreign(path):
+        open(path, "wb").close()
+        os.chmod(path, 0o400)
+        if os.geteuid() == 0:
+            os.chown(path, 0, 0)
+    fresh()
+    path = os.path.join(folder, "usage.db")
+    damage(path)
+    if name == "not a database":
+        own(path)
+    ledger = Ledger(folder, log)
+    _, answer = ledger.budget("x")
+    check(f"usage.db is {name}: no run", answer["type"] == "failed"
+          and answer["code"].startswith(code), answer)
+    check("... the chain goes on", ledger.write()["type"] == "synced")
+    check("... and so does the process", ledger.end() == 83)
+
+# A file that breaks while in use.
+fresh()
+ledger = Ledger(folder, log)
+pair, _ = ledger.budget("x")
+pair.reserve(1)
+db = sqlite3.connect(os.path.join(folder, "usage.db"))
+db.execute("UPDATE charged SET tokens = -5")
+db.commit()
+answer = pair.reserve(2)
+check("a sum that makes no sense: nothing passes", answer == {
+    "v": 1, "type": "refused", "id": 2, "scope": "run",
+    "amount": "unavailable", "limit": 0, "used": 0}, answer)
+
+# Another program keeps the file locked: an answer after two seconds, and
+# audit records meanwhile.
+db.execute("UPDATE charged SET tokens = 5")
+db.commit()
+db.execute("BEGIN IMMEDIATE")
+start = time.monotonic()
+pair.submit(3)
+check("audit records do not wait for it", ledger.write()["type"] == "synced"
+      and time.monotonic() - start < 1)
+answer = pair.receive()
+check("locked: refused after two seconds", answer["amount"] == "unavailable"
+      and 1.5 < time.monotonic() - start < 5, answer)
+pair.submit(4)
+time.sleep(0.1)
+db.rollback()
+check("unlocked: reserved", pair.receive()["type"] == "reserved")
+db.close()
+ledger.end()
+harness.finish()
