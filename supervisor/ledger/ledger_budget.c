@@ -267,13 +267,27 @@ ledger_budget_closed(
 }
 
 static void
+ledger_budget_answer_report(struct ledger_budget *budget,
+    const struct budget_job *job, const char *detail)
+{
+	if (job->result == RESULT_OK)
+		ledger_budget_tell(budget, IPC_STATS, job->id,
+		    json_pack("{s:{s:O}}", "values", "rows", job->rows));
+	else
+		ledger_budget_answer(budget, job->id, job->result, detail);
+}
+
+static void
 ledger_budget_on_done(struct budget_job *job, const char *detail, void *context)
 {
 	struct ledger_budget *budget = context;
 	struct ledger_budget_pair *pair = job->owner;
 
-	if (pair != NULL)
-		pair->jobs--;
+	if (pair == NULL) { /* of no run: a report */
+		ledger_budget_answer_report(budget, job, detail);
+		return;
+	}
+	pair->jobs--;
 	switch (job->kind) {
 	case BUDGET_JOB_OPEN:
 		if (job->result == RESULT_OK &&
@@ -305,13 +319,6 @@ ledger_budget_on_done(struct budget_job *job, const char *detail, void *context)
 			    LOG_TEXT("detail", detail));
 		return;
 	case BUDGET_JOB_REPORT:
-		if (job->result == RESULT_OK)
-			ledger_budget_tell(budget, IPC_STATS, job->id,
-			    json_pack(
-				"{s:{s:O}}", "values", "rows", job->rows));
-		else
-			ledger_budget_answer(
-			    budget, job->id, job->result, detail);
 		return;
 	}
 }
