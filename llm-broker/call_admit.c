@@ -15,7 +15,7 @@ call_admit_check(const struct call *call, const char **detail_r)
 	const struct grant_limits *limits = grant_limits_borrow(run->grant);
 
 	*detail_r = "";
-	if (key_table_patterns_borrow(run->keys, call->provider) == NULL)
+	if (!key_table_may_call(run->keys, call->provider))
 		return CALL_CREDENTIAL_UNAVAILABLE;
 	if (run->counts[CALL_LIST_RUNNING] >= limits->concurrent)
 		return CALL_TOO_MANY_CALLS;

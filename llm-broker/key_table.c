@@ -1,17 +1,24 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * One row per provider. Called by broker_control.c (messages of llm-key)
- * and call.c. Must never say that a provider can be called while nothing
- * is known of its key.
+ * and call.c. Must never say that a response may be passed on while
+ * nothing is known of the key it can hold.
  */
 #include "llm-broker/key_table.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+enum key_table_status {
+	KEY_TABLE_UNTOLD, /* nothing was said of it yet */
+	KEY_TABLE_FOUND,  /* or it takes none */
+	KEY_TABLE_MISSING
+};
+
 struct key_table_row {
 	const struct provider *provider;
-	bool keyless, found;
+	bool keyless;
+	enum key_table_status status;
 	size_t current; /* patterns of the key in use; others follow */
 	struct redact_set set;
 };
@@ -38,6 +45,8 @@ key_table_new(const struct provider *const *providers, const bool *keyless,
 	for (size_t i = 0; i < count; i++) {
 		table->rows[i].provider = providers[i];
 		table->rows[i].keyless = keyless[i];
+		if (keyless[i])
+			table->rows[i].status = KEY_TABLE_FOUND;
 	}
 	return RESULT_OK;
 }
@@ -99,7 +108,7 @@ key_table_set(struct key_table *table, const char *provider, const char *status,
 		    provider);
 		return;
 	}
-	row->found = false;
+	row->status = KEY_TABLE_MISSING;
 	if (fault->text[0] != '\0' || strcmp(status, "found") != 0)
 		return;
 	if (set.count == 0 && !row->keyless) {
@@ -108,25 +117,39 @@ key_table_set(struct key_table *table, const char *provider, const char *status,
 		return;
 	}
 	key_table_replace(row, &set);
-	row->found = true;
+	row->status = KEY_TABLE_FOUND;
 }
 
 void
 key_table_clear(struct key_table *table)
 {
 	for (size_t i = 0; i < table->count; i++)
-		table->rows[i].found = table->rows[i].keyless = false;
+		table->rows[i].status = KEY_TABLE_MISSING;
+}
+
+static const struct key_table_row *
+key_table_of(const struct key_table *table, const struct provider *provider)
+{
+	for (size_t i = 0; i < table->count; i++)
+		if (table->rows[i].provider == provider)
+			return &table->rows[i];
+	return NULL;
+}
+
+bool
+key_table_may_call(
+    const struct key_table *table, const struct provider *provider)
+{
+	const struct key_table_row *row = key_table_of(table, provider);
+
+	return row != NULL && row->status != KEY_TABLE_MISSING;
 }
 
 const struct redact_set *
 key_table_patterns_borrow(
     const struct key_table *table, const struct provider *provider)
 {
-	for (size_t i = 0; i < table->count; i++) {
-		const struct key_table_row *row = &table->rows[i];
+	const struct key_table_row *row = key_table_of(table, provider);
 
-		if (row->provider == provider)
-			return row->found || row->keyless ? &row->set : NULL;
-	}
-	return NULL;
+	return row != NULL && row->status == KEY_TABLE_FOUND ? &row->set : NULL;
 }

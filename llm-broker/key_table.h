@@ -18,8 +18,8 @@
 
 struct key_table; /* opaque */
 
-/* One row per provider. keyless[i]: it takes no key, so none is looked for
- * and calls need not wait for one. */
+/* One row per provider. keyless[i]: it takes no key, so none is looked
+ * for. */
 enum result key_table_new(const struct provider *const *providers,
     const bool *keyless, struct key_table **table_r);
 void key_table_free(struct key_table **table);
@@ -33,8 +33,13 @@ void key_table_set(struct key_table *table, const char *provider,
 /* llm-key is gone: no provider has a key. */
 void key_table_clear(struct key_table *table);
 
-/* What to overwrite in responses of this provider, or NULL: it has no key
- * and calls to it are refused. */
+/* May a call be sent up? Also while nothing was said of the key yet: llm-key
+ * waits for it, and says what to look for before the response begins. */
+bool key_table_may_call(
+    const struct key_table *table, const struct provider *provider);
+
+/* What to overwrite in responses of this provider, or NULL: that is not
+ * known, and no response may be passed on. */
 const struct redact_set *key_table_patterns_borrow(
     const struct key_table *table, const struct provider *provider);
 

@@ -6,26 +6,17 @@
  * policy and listeners, and says `ready` when they are served. For tests
  * and benches only; the product's supervisor is in supervisor/.
  */
-#include <arpa/inet.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <netinet/in.h>
-#include <netinet/tcp.h>
 #include <signal.h>
-#include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/resource.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
-#include "common/fd.h"
 #include "common/peer.h"
+#include "tests/bench/drive_child.h"
 #include "tests/bench/drive_options.h"
 
-#define DRIVE_PROXY_BACKLOG 4096
 #define DRIVE_PROXY_STATS_READY 1U /* message ids of our questions */
 #define DRIVE_PROXY_STATS_ASKED 2U
 #define DRIVE_PROXY_STATS_LAST 3U
@@ -40,53 +31,6 @@ struct drive_proxy {
 	char line[8192]; /* a command being read */
 	size_t line_len;
 };
-
-static _Noreturn void
-drive_proxy_fail(const char *what)
-{
-	fprintf(stderr, "drive_proxy: %s: %s\n", what, strerror(errno));
-	exit(1);
-}
-
-static socklen_t
-drive_proxy_address(
-    const struct drive_listener *listener, struct sockaddr_storage *storage)
-{
-	struct sockaddr_in *v4 = (struct sockaddr_in *)storage;
-	struct sockaddr_in6 *v6 = (struct sockaddr_in6 *)storage;
-
-	memset(storage, 0, sizeof(*storage));
-	if (inet_pton(AF_INET, listener->address, &v4->sin_addr) == 1) {
-		v4->sin_family = AF_INET;
-		v4->sin_port = htons(listener->port);
-		return sizeof(*v4);
-	}
-	if (inet_pton(AF_INET6, listener->address, &v6->sin6_addr) == 1) {
-		v6->sin6_family = AF_INET6;
-		v6->sin6_port = htons(listener->port);
-		return sizeof(*v6);
-	}
-	errno = EINVAL;
-	drive_proxy_fail(listener->address);
-}
-
-/* The listener init would make inside a container. */
-static int
-drive_proxy_listen(const struct drive_listener *listener)
-{
-	struct sockaddr_storage storage;
-	socklen_t len = drive_proxy_address(listener, &storage);
-	int on = 1;
-	int fd = socket(
-	    storage.ss_family, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
-	if (fd < 0 ||
-	    setsockopt(fd, SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-	    bind(fd, (struct sockaddr *)&storage, len) != 0 ||
-	    listen(fd, DRIVE_PROXY_BACKLOG) != 0)
-		drive_proxy_fail(listener->address);
-	return fd;
-}
 
 static void
 drive_proxy_send(struct drive_proxy *drive, enum ipc_type type, uint64_t id,
@@ -109,20 +53,6 @@ drive_proxy_send(struct drive_proxy *drive, enum ipc_type type, uint64_t id,
 	}
 }
 
-static int
-drive_proxy_log_fd(const struct drive_options *options)
-{
-	int fd;
-
-	if (options->log_path == NULL)
-		return fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, 10);
-	fd = open(
-	    options->log_path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-	if (fd < 0)
-		drive_proxy_fail(options->log_path);
-	return fd;
-}
-
 /* The proxy beside this build, unless --proxy names another. */
 static const char *
 drive_proxy_program(const struct drive_options *options)
@@ -133,37 +63,9 @@ drive_proxy_program(const struct drive_options *options)
 }
 
 static void
-drive_proxy_spawn(struct drive_proxy *drive, int *control_r)
-{
-	const char *program = drive_proxy_program(&drive->options);
-	char *argv[] = {(char *)(uintptr_t)program, NULL};
-	char *envp[] = {NULL, NULL};
-	posix_spawn_file_actions_t actions;
-	int pair[2];
-
-	if (getenv("ASAN_OPTIONS") != NULL &&
-	    asprintf(&envp[0], "ASAN_OPTIONS=%s", getenv("ASAN_OPTIONS")) < 0)
-		drive_proxy_fail("asprintf");
-	if (fd_socketpair(pair) != RESULT_OK ||
-	    posix_spawn_file_actions_init(&actions) != 0 ||
-	    posix_spawn_file_actions_adddup2(
-		&actions, pair[1], IPC_CONTROL_FD) != 0)
-		drive_proxy_fail("socketpair");
-	if (pair[1] == IPC_CONTROL_FD && fd_set_cloexec(pair[1], false) != 0)
-		drive_proxy_fail("fcntl");
-	errno = posix_spawn(&drive->pid, program, &actions, NULL, argv, envp);
-	if (errno != 0)
-		drive_proxy_fail(program);
-	posix_spawn_file_actions_destroy(&actions);
-	free(envp[0]);
-	fd_close(&pair[1]);
-	*control_r = pair[0];
-}
-
-static void
 drive_proxy_configure(struct drive_proxy *drive)
 {
-	int fd = drive_proxy_log_fd(&drive->options);
+	int fd = drive_child_log_fd(drive->options.log_path);
 
 	drive_proxy_send(drive, IPC_CONFIG, 0,
 	    json_pack("{s:O}", "options", drive->options.config), fd);
@@ -192,8 +94,8 @@ drive_proxy_open(struct drive_proxy *drive)
 			json_object_set_new(
 			    body, "port", json_integer(listener->name_port));
 		}
-		drive_proxy_send(
-		    drive, IPC_LISTEN, 0, body, drive_proxy_listen(listener));
+		drive_proxy_send(drive, IPC_LISTEN, 0, body,
+		    drive_child_listen(listener->address, listener->port));
 	}
 	drive_proxy_send(
 	    drive, IPC_STATS, DRIVE_PROXY_STATS_READY, json_object(), -1);
@@ -347,47 +249,27 @@ drive_proxy_events(struct drive_proxy *drive)
 	event_add(drive->input, NULL);
 }
 
-/* Closing its control socket ends the proxy; say how it ended. */
-static int
-drive_proxy_finish(struct drive_proxy *drive)
-{
-	int status = 0;
-
-	peer_free(&drive->peer);
-	while (waitpid(drive->pid, &status, 0) < 0 && errno == EINTR)
-		continue;
-	if (WIFEXITED(status) && (WEXITSTATUS(status) == IPC_EXIT_SUPERVISOR ||
-				     WEXITSTATUS(status) == IPC_EXIT_OK))
-		return 0;
-	fprintf(stderr, "drive_proxy: the proxy %s %d\n",
-	    WIFEXITED(status) ? "exited with" : "was ended by signal",
-	    WIFEXITED(status) ? WEXITSTATUS(status) : WTERMSIG(status));
-	return 1;
-}
-
 int
 main(int argc, char **argv)
 {
 	static const struct peer_handlers handlers = {
 	    drive_proxy_on_message, drive_proxy_on_end};
 	struct drive_proxy drive = {0};
-	struct rlimit files;
 	int control, status;
 
 	drive_options_read(argc, argv, &drive.options);
-	if (getrlimit(RLIMIT_NOFILE, &files) == 0) {
-		files.rlim_cur = files.rlim_max;
-		(void)setrlimit(RLIMIT_NOFILE, &files);
-	}
-	drive_proxy_spawn(&drive, &control);
+	drive_child_raise_files();
+	drive.pid =
+	    drive_child_spawn(drive_proxy_program(&drive.options), &control);
 	if (event_loop_new(&drive.base) != RESULT_OK ||
 	    peer_new(drive.base, control, IPC_SUPERVISOR, IPC_PROXY, &handlers,
 		&drive, &drive.peer) != RESULT_OK)
-		drive_proxy_fail("event loop");
+		drive_child_fail("event loop");
 	drive_proxy_events(&drive);
 	drive_proxy_configure(&drive);
 	(void)event_loop_run(drive.base);
-	status = drive_proxy_finish(&drive);
+	peer_free(&drive.peer); /* which ends the proxy */
+	status = drive_child_finish(drive.pid, "the proxy");
 	drive_options_free(&drive.options);
 	return status;
 }

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # The egress proxy as a process, and the tool that drives it.
 add_executable(drive_proxy ${CMAKE_SOURCE_DIR}/tests/bench/drive_proxy.c
-    ${CMAKE_SOURCE_DIR}/tests/bench/drive_options.c)
+    ${CMAKE_SOURCE_DIR}/tests/bench/drive_options.c
+    ${CMAKE_SOURCE_DIR}/tests/bench/drive_child.c)
 target_include_directories(drive_proxy PRIVATE ${CMAKE_SOURCE_DIR})
 target_compile_definitions(drive_proxy PRIVATE
     AGENTNODE_BUILD_DIR="${CMAKE_BINARY_DIR}")

@@ -1,0 +1,13 @@
+# SPDX-License-Identifier: Apache-2.0
+# The broker's process, the story of a call, the response side.
+add_executable(drive_broker ${CMAKE_SOURCE_DIR}/tests/bench/drive_broker.c
+    ${CMAKE_SOURCE_DIR}/tests/bench/drive_broker_options.c
+    ${CMAKE_SOURCE_DIR}/tests/bench/drive_child.c
+    ${CMAKE_SOURCE_DIR}/tests/bench/drive_names.c)
+target_include_directories(drive_broker PRIVATE ${CMAKE_SOURCE_DIR})
+target_compile_definitions(drive_broker PRIVATE
+    AGENTNODE_BUILD_DIR="${CMAKE_BINARY_DIR}")
+target_link_libraries(drive_broker PRIVATE common_io)
+add_dependencies(drive_broker agentnode-llm-broker agentnode-llm-key
+    agentnode-ledger)
+add_scenario(broker_drive TIMEOUT 240)
