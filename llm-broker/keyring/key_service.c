@@ -147,13 +147,15 @@ key_service_unlock(struct key_service *keys, GList *objects)
 	return false;
 }
 
-/* The items of this key, unlocked; NULL: none, and outcome says why. */
+/* The items of this key; NULL: none, or it failed (*ok_r). */
 static GList *
-key_service_find(struct key_service *keys, SecretSearchFlags flags)
+key_service_search(
+    struct key_service *keys, SecretSearchFlags flags, bool *ok_r)
 {
-	GList *items = NULL, *locked = NULL;
+	GList *items = NULL;
 	GError *error = NULL;
 
+	*ok_r = false;
 	secret_service_search(keys->service, &key_service_schema,
 	    keys->attributes, flags, keys->call.cancellable, service_call_done,
 	    &keys->call);
@@ -163,13 +165,68 @@ key_service_find(struct key_service *keys, SecretSearchFlags flags)
 	}
 	items = secret_service_search_finish(
 	    keys->service, keys->call.result, &error);
-	if (error != NULL) {
+	*ok_r = error == NULL;
+	if (error != NULL)
 		key_service_failed(keys, error, "searching");
+	return items;
+}
+
+/* Where new items go. NULL: outcome says why, or there is none. */
+static SecretCollection *
+key_service_default(struct key_service *keys, bool *ok_r)
+{
+	SecretCollection *collection;
+	GError *error = NULL;
+
+	*ok_r = false;
+	secret_collection_for_alias(keys->service, SECRET_COLLECTION_DEFAULT,
+	    SECRET_COLLECTION_NONE, keys->call.cancellable, service_call_done,
+	    &keys->call);
+	if (!service_call_wait(&keys->call)) {
+		key_service_failed(keys, NULL, "looking for the default");
 		return NULL;
 	}
-	if (items == NULL)
+	collection =
+	    secret_collection_for_alias_finish(keys->call.result, &error);
+	*ok_r = error == NULL;
+	if (error != NULL)
+		key_service_failed(keys, error, "looking for the default");
+	return collection;
+}
+
+/* A locked keyring may show nothing of what is in it: that nothing was
+ * found means something only when the default one is open. */
+static GList *
+key_service_search_open(struct key_service *keys, SecretSearchFlags flags)
+{
+	GList only = {NULL, NULL, NULL}, *items;
+	SecretCollection *collection;
+	bool ok;
+
+	items = key_service_search(keys, flags, &ok);
+	if (items != NULL || !ok)
+		return items;
+	collection = key_service_default(keys, &ok);
+	if (!ok)
+		return NULL;
+	if (collection != NULL && secret_collection_get_locked(collection)) {
+		only.data = collection;
+		if (!key_service_unlock(keys, &only))
+			return NULL;
+		items = key_service_search(keys, flags, &ok);
+	}
+	if (items == NULL && ok)
 		keyring_outcome_set(keys->outcome, KEYRING_MISSING,
 		    "the keychain has no key for %s", keys->config->provider);
+	return items;
+}
+
+/* As above, and unlocked. */
+static GList *
+key_service_find(struct key_service *keys, SecretSearchFlags flags)
+{
+	GList *items = key_service_search_open(keys, flags), *locked = NULL;
+
 	for (GList *item = items; item != NULL; item = item->next) {
 		if (secret_item_get_locked(item->data))
 			locked = g_list_prepend(locked, item->data);
@@ -243,32 +300,19 @@ key_service_read(
 	return value == NULL ? NULL : key_service_copy(value, outcome);
 }
 
-/* Where new items go; it must be there and unlocked. NULL: outcome. */
+/* The place for a new key, which must be there. NULL: outcome. */
 static SecretCollection *
 key_service_collection(struct key_service *keys)
 {
-	SecretCollection *collection;
-	GError *error = NULL;
+	bool ok;
+	SecretCollection *collection = key_service_default(keys, &ok);
 
-	secret_collection_for_alias(keys->service, SECRET_COLLECTION_DEFAULT,
-	    SECRET_COLLECTION_NONE, keys->call.cancellable, service_call_done,
-	    &keys->call);
-	if (!service_call_wait(&keys->call)) {
-		key_service_failed(keys, NULL, "looking for the default");
-		return NULL;
-	}
-	collection =
-	    secret_collection_for_alias_finish(keys->call.result, &error);
-	if (collection != NULL)
-		return collection;
-	if (error != NULL)
-		key_service_failed(keys, error, "looking for the default");
-	else
+	if (collection == NULL && ok)
 		keyring_outcome_set(keys->outcome, KEYRING_NO_COLLECTION,
 		    "the keychain has no default keyring to store a key in: "
-		    "make one with its own program (Seahorse, KWalletManager), "
-		    "or unlock the login keyring");
-	return NULL;
+		    "make one with its own program (Seahorse, "
+		    "KWalletManager), or unlock the login keyring");
+	return collection;
 }
 
 struct key_service *

@@ -40,6 +40,7 @@ struct doctor_check {
 /* NULL-terminated tables (name NULL). */
 extern const struct doctor_check doctor_engine_checks[];
 extern const struct doctor_check doctor_kernel_checks[];
+extern const struct doctor_check doctor_keys_checks[];
 extern const struct doctor_check doctor_package_checks[];
 
 void doctor_say(struct doctor_finding *finding, bool ok, const char *format,

@@ -56,11 +56,37 @@ test_child_layers_table(void **state)
 	    child_layers_missing_borrow(NULL, false), "no_new_privs");
 }
 
+/* The keyring helper is not confined: what it has to take from itself. */
+static void
+test_child_layers_keyring(void **state)
+{
+	static const char *const names[] = {
+	    "no_new_privs", "not_dumpable", "no_core", "no_capabilities"};
+	json_t *layers = json_pack("{s:b, s:b, s:b, s:b}", names[0], 1,
+	    names[1], 1, names[2], 1, names[3], 1);
+
+	(void)state;
+	assert_null(child_layers_keyring_missing_borrow(layers));
+	for (size_t i = 0; i < 4; i++) {
+		json_object_set_new(layers, names[i], json_false());
+		assert_string_equal(
+		    child_layers_keyring_missing_borrow(layers), names[i]);
+		json_object_del(layers, names[i]);
+		assert_string_equal(
+		    child_layers_keyring_missing_borrow(layers), names[i]);
+		json_object_set_new(layers, names[i], json_true());
+	}
+	assert_string_equal(
+	    child_layers_keyring_missing_borrow(NULL), "no_new_privs");
+	json_decref(layers);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_child_layers_table),
+	    cmocka_unit_test(test_child_layers_keyring),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -45,6 +45,28 @@ i02_holds_what_fits(void **state)
 	secret_free(&secret);
 }
 
+/* Written in place; what falls away is gone, not only out of sight. */
+static void
+i02_is_cut_and_wiped(void **state)
+{
+	struct secret *secret = NULL;
+	uint8_t *bytes;
+
+	(void)state;
+	assert_int_equal(secret_new(8, &secret), RESULT_OK);
+	assert_null(secret_resize(secret, 9));
+	bytes = secret_resize(secret, 8);
+	assert_non_null(bytes);
+	memcpy(bytes, "sk-12345", 8);
+	assert_ptr_equal(secret_bytes_borrow(secret), bytes);
+	assert_non_null(secret_resize(secret, 3));
+	assert_int_equal(secret_len(secret), 3);
+	assert_memory_equal(bytes, "sk-\0\0\0\0\0", 8);
+	assert_non_null(secret_resize(secret, 5));
+	assert_memory_equal(bytes, "sk-\0\0", 5);
+	secret_free(&secret);
+}
+
 static void
 i02_reads_a_descriptor(void **state)
 {
@@ -176,6 +198,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(i02_holds_what_fits),
+	    cmocka_unit_test(i02_is_cut_and_wiped),
 	    cmocka_unit_test(i02_reads_a_descriptor),
 	    cmocka_unit_test(i02_locked_and_not_dumped),
 	    cmocka_unit_test(i02_guarded_and_not_inherited),
