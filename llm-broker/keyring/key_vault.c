@@ -171,13 +171,13 @@ key_vault_take(const struct keyring_config *config, struct key_vault *file,
 	master = key_vault_unlock(config, &file->vault, outcome);
 	if (master == NULL)
 		return NULL;
+	if (config->passphrase != KEYRING_INPUT_TOKEN)
+		outcome->token_fd = vault_token_make(&file->vault, master);
 	if (vault_seal_open(&file->vault, master, entry, &key) != RESULT_OK)
 		keyring_outcome_set(outcome, KEYRING_DAMAGED,
 		    "the entry of %s in " KEY_VAULT_NAME
 		    " was changed: it does not authenticate",
 		    config->provider);
-	else if (config->passphrase != KEYRING_INPUT_TOKEN)
-		outcome->token_fd = vault_token_make(&file->vault, master);
 	secret_free(&master);
 	return key;
 }

@@ -32,6 +32,8 @@ struct key_reader {
 	struct key_reader_item waiting[KEY_READER_WAITING_MAX];
 	size_t count; /* waiting[0] is under way while call is there */
 	bool noted;   /* of waiting[0] */
+	bool given;   /* a passphrase was: no person is asked for one */
+	bool piped;   /* to the helper under way */
 	int passphrase_fd, token_fd; /* -1 */
 	key_reader_done *done;
 	void *context;
@@ -113,7 +115,11 @@ key_reader_on_done(struct keyring_answer *answer, void *context)
 		fd_close(&reader->token_fd);
 		reader->token_fd = answer->token_fd;
 		answer->token_fd = -1;
+		fd_close(&reader->passphrase_fd);
 	}
+	/* The pipe is still full when the key was not in the file. */
+	if (reader->piped && answer->status != KEYRING_MISSING)
+		fd_close(&reader->passphrase_fd);
 	key_reader_finish(reader, answer->status, answer->detail);
 }
 
@@ -132,7 +138,7 @@ key_reader_passphrase(
 	} else if (reader->passphrase_fd >= 0) {
 		spec->passphrase = KEYRING_INPUT_PIPE;
 		spec->passphrase_fd = reader->passphrase_fd;
-	} else {
+	} else if (!reader->given) {
 		*terminal_r = keyring_call_terminal();
 		if (*terminal_r >= 0)
 			spec->passphrase = KEYRING_INPUT_TERMINAL;
@@ -158,9 +164,7 @@ key_reader_start(struct key_reader *reader, enum keyring_backend backend)
 	key_reader_passphrase(reader, &spec, &terminal);
 	result = keyring_call_start(
 	    reader->base, &spec, &handlers, reader, &reader->call);
-	/* A pipe is read to its end by the first. */
-	if (spec.passphrase == KEYRING_INPUT_PIPE)
-		fd_close(&reader->passphrase_fd);
+	reader->piped = spec.passphrase == KEYRING_INPUT_PIPE;
 	fd_close(&item->pair);
 	return result;
 }
@@ -204,7 +208,8 @@ key_reader_new(struct event_base *base, int passphrase_fd,
 	reader->done = done;
 	reader->context = context;
 	reader->token_fd = reader->passphrase_fd = -1;
-	if (passphrase_fd >= 0)
+	reader->given = passphrase_fd >= 0;
+	if (reader->given)
 		reader->passphrase_fd =
 		    fcntl(passphrase_fd, F_DUPFD_CLOEXEC, 3);
 	reader->next = event_new(base, -1, 0, key_reader_on_next, reader);

@@ -24,8 +24,8 @@ struct key_reader; /* opaque */
 typedef void key_reader_done(const char *provider, enum keyring_status status,
     const char *detail, void *context);
 
-/* passphrase_fd is duplicated; -1: keys.enc asks at the terminal when this
- * program has one. */
+/* passphrase_fd is duplicated and read once; -1: keys.enc asks at the
+ * terminal when this program has one. */
 enum result key_reader_new(struct event_base *base, int passphrase_fd,
     key_reader_done *done, void *context, struct key_reader **reader_r);
 

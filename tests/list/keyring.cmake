@@ -1,5 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 # Keys of providers: the helper, its backends, the commands.
+add_executable(read_key support/read_key.c)
+target_include_directories(read_key PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(read_key PRIVATE supervisor_keyring supervisor_engine)
+add_dependencies(read_key agentnode-keyring)
+add_scenario(auth_keyring TIMEOUT 300)
+add_scenario(auth_file TIMEOUT 300)
 add_unit_test(key_rule LIBRARIES keyring_pure)
 add_unit_test(vault_format LIBRARIES keyring_pure)
 add_unit_test(vault_seal LIBRARIES keyring_vault)
