@@ -4,6 +4,7 @@
 variable and a terminal, listed, kept over a restart of the keychain, removed;
 each way a keychain can be missing has its own sentence and ends in time; and
 the key is in no argv, environment, log, record or file but the keychain's."""
+import hashlib
 import json
 import os
 import signal
@@ -58,6 +59,14 @@ class Home:
         return [line.split(" = ", 1)[1] for line in done.out.splitlines()
                 if line.startswith("secret = ")]
 
+    def read(self, provider="openai"):
+        """What llm-key would get: status, digest of the key, sentence."""
+        done = harness.run(
+            os.path.join(harness.BUILD, "tests", "read_key"), provider,
+            env=harness.environment(self.path, **self.session.agent()))
+        row = done.out.rstrip("\n").split(" ", 4)
+        return (row[1], row[3], row[4]) if len(row) == 5 else done
+
     def files(self):
         for folder, _, names in os.walk(self.path):
             for name in names:
@@ -71,11 +80,17 @@ def sentence(result, code, *words):
             and all(word in result.err for word in words))
 
 
+def digest(key):
+    return hashlib.sha256(key.encode()).hexdigest()
+
+
 def sets(home):
     result = home.set(KEY)
     check("set from a descriptor", result.code == 0 and result.err == ""
           and "Nb8d" in result.out and KEY not in result.out, result)
     check("the keychain has it", home.stored() == [KEY], home.stored())
+    check("i02: llm-key gets it, and the reader a status", home.read()
+          == ("found", digest(KEY), ""), home.read())
     row = home.keys()["openai"]
     check("list: where, last four, when", row["backend"] == "secret_service"
           and row["last4"] == "Nb8d" and row["stored_at"].endswith("Z"), row)
@@ -111,6 +126,9 @@ def restart(home):
     result = home.run("auth", "remove", "openai")
     check("remove", result.code == 0 and home.stored() == []
           and "openai" not in home.keys(), result)
+    got = home.read()
+    check("llm-key is told that there is none", got[:2] == ("missing", "-")
+          and "auth set openai" in got[2], got)
     check("remove what is absent is 1", sentence(
         home.run("auth", "remove", "openai"), 1, "openai", "no key"))
     check("remove with a backend looks there", sentence(
@@ -267,6 +285,9 @@ def locked(home):
     check("that is quick", result.seconds < 3, result.seconds)
     result = home.run("auth", "remove", "openai")
     check("remove, too", sentence(result, 4, "locked"), result)
+    got = home.read()
+    check("a key is not read from it", got[:2] == ("unavailable", "-")
+          and "locked" in got[2], got)
     check("list needs no keychain", "openai" in home.keys(), home.keys())
     result = home.set(KEY, DISPLAY=":77")
     check("with a display but nobody there it ends", sentence(
