@@ -21,7 +21,7 @@ keyring_channel_send(struct ipc_message *message)
 	static char bytes[IPC_MESSAGE_MAX];
 	char fault[256] = "the message could not be made";
 	enum result result = RESULT_NO_MEMORY;
-	size_t len;
+	size_t len = 0;
 
 	if (message->body != NULL)
 		result = ipc_encode(message, IPC_KEYRING, IPC_SUPERVISOR, bytes,

@@ -8,10 +8,11 @@
 
 #include <string.h>
 
-#define VAULT_FORMAT_MAGIC "ANKEYS"
-#define VAULT_FORMAT_MAGIC_LEN 6U
-#define VAULT_FORMAT_VERSION "01"
-#define VAULT_FORMAT_AAD 11U /* magic, version, scrypt; not the count */
+#define VAULT_FORMAT_BEGIN 11U /* magic, version, scrypt; not the count */
+
+/* How every such file begins; what is authenticated of it. */
+static const uint8_t vault_format_begin[VAULT_FORMAT_BEGIN] = {
+    'A', 'N', 'K', 'E', 'Y', 'S', '0', '1', VAULT_LOG2_N, VAULT_R, VAULT_P};
 
 /* What is left to read. */
 struct vault_format_cursor {
@@ -32,25 +33,15 @@ vault_format_take(struct vault_format_cursor *cursor, size_t count)
 	return taken;
 }
 
-static void
-vault_format_begin(uint8_t begin_r[VAULT_FORMAT_AAD])
-{
-	memcpy(begin_r, VAULT_FORMAT_MAGIC VAULT_FORMAT_VERSION, 8);
-	begin_r[8] = VAULT_LOG2_N;
-	begin_r[9] = VAULT_R;
-	begin_r[10] = VAULT_P;
-}
-
 static enum vault_fault
 vault_format_head(struct vault_format_cursor *cursor, struct vault *vault_r)
 {
 	const uint8_t *head = vault_format_take(cursor, VAULT_HEAD);
-	uint8_t begin[VAULT_FORMAT_AAD];
+	const uint8_t *begin = vault_format_begin;
 
 	if (head == NULL)
 		return VAULT_CUT;
-	vault_format_begin(begin);
-	if (memcmp(head, begin, VAULT_FORMAT_MAGIC_LEN) != 0)
+	if (memcmp(head, begin, 6) != 0)
 		return VAULT_MAGIC;
 	if (memcmp(head + 6, begin + 6, 2) != 0)
 		return VAULT_VERSION;
@@ -155,7 +146,7 @@ vault_format_write(const struct vault *vault, struct buffer *out)
 	uint8_t head[VAULT_HEAD];
 	enum result result;
 
-	vault_format_begin(head);
+	memcpy(head, vault_format_begin, VAULT_FORMAT_BEGIN);
 	head[11] = (uint8_t)vault->count;
 	memcpy(head + 12, vault->salt, VAULT_SALT);
 	memcpy(head + 28, vault->check_nonce, VAULT_NONCE);
@@ -180,13 +171,13 @@ size_t
 vault_format_aad(
     const struct vault *vault, const char *name, uint8_t aad_r[VAULT_AAD_MAX])
 {
-	size_t len = VAULT_FORMAT_AAD + VAULT_SALT;
+	size_t len = VAULT_FORMAT_BEGIN + VAULT_SALT;
 	size_t name_len = name == NULL ? 0 : strlen(name);
 
-	vault_format_begin(aad_r);
-	memcpy(aad_r + VAULT_FORMAT_AAD, vault->salt, VAULT_SALT);
-	if (name_len > 0)
-		memcpy(aad_r + len, name, name_len);
+	memcpy(aad_r, vault_format_begin, VAULT_FORMAT_BEGIN);
+	memcpy(aad_r + VAULT_FORMAT_BEGIN, vault->salt, VAULT_SALT);
+	for (size_t i = 0; i < name_len; i++)
+		aad_r[len + i] = (uint8_t)name[i];
 	return len + name_len;
 }
 
