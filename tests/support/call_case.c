@@ -4,6 +4,11 @@
  */
 #include "tests/support/call_case.h"
 
+#include <setjmp.h>
+#include <stdarg.h>
+
+#include <cmocka.h>
+
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -85,4 +90,88 @@ call_case_feed(const struct call_case *call_case, const char *bytes, size_t len,
 		*used_r += used;
 	}
 	return status;
+}
+
+void
+call_case_write(
+    struct buffer *out, const char *line, const char *headers, const char *body)
+{
+	enum result result;
+
+	result = buffer_printf(out, "%s HTTP/1.1\r\n%s", line,
+	    strstr(headers, "\nHost:") == NULL ? "Host: 127.0.0.1:4100\r\n"
+					       : "");
+	if (result == RESULT_OK && body != NULL)
+		result =
+		    buffer_printf(out, "Content-Length: %zu\r\n", strlen(body));
+	if (result == RESULT_OK)
+		result = buffer_printf(
+		    out, "%s\r\n%s", headers, body == NULL ? "" : body);
+	if (result != RESULT_OK)
+		abort();
+}
+
+static void
+call_case_passed(
+    const struct call_request_result *result, const struct call_case_row *row)
+{
+	char *upstream = malloc(result->head_len + result->body_len + 1);
+
+	assert_non_null(upstream);
+	memcpy(upstream, result->head, result->head_len);
+	memcpy(upstream + result->head_len, result->body, result->body_len);
+	upstream[result->head_len + result->body_len] = '\0';
+	if (row->has != NULL && strstr(upstream, row->has) == NULL)
+		fail_msg("%s: %s lacks %s", row->name, upstream, row->has);
+	if (row->lacks != NULL && strcasestr(upstream, row->lacks) != NULL)
+		fail_msg("%s: %s has %s", row->name, upstream, row->lacks);
+	free(upstream);
+}
+
+static void
+call_case_refused(
+    const struct call_request *request, const struct call_case_row *row)
+{
+	const char *detail = call_request_detail(request);
+	size_t i;
+
+	assert_int_equal(call_request_code(request), row->code);
+	assert_int_equal(call_request_http_status(request),
+	    row->status != 0 ? row->status : call_code_status(row->code));
+	if (row->has != NULL && strstr(detail, row->has) == NULL)
+		fail_msg("%s: %s lacks %s", row->name, detail, row->has);
+	for (i = 0; detail[i] != '\0'; i++)
+		assert_in_range(detail[i], ' ', '~');
+}
+
+void
+call_case_check(
+    const struct call_case *call_case, const struct call_case_row *row)
+{
+	enum call_request_status status;
+	struct call_request *request;
+	struct buffer bytes;
+	size_t used, piece;
+	bool continued;
+
+	buffer_init(&bytes, 1 << 20);
+	call_case_write(&bytes, row->line, row->headers, row->body);
+	for (piece = 1; piece <= bytes.len;
+	     piece = piece == 1 ? bytes.len : bytes.len + 1) {
+		status = call_case_feed(call_case,
+		    (const char *)buffer_bytes_borrow(&bytes), bytes.len, piece,
+		    &request, &used, &continued);
+		if (status == CALL_REQUEST_MORE)
+			fail_msg("%s: not decided", row->name);
+		if ((status == CALL_REQUEST_DONE) != (row->code == CALL_OK))
+			fail_msg("%s: %s %s", row->name,
+			    call_code_text(call_request_code(request)),
+			    call_request_detail(request));
+		if (status == CALL_REQUEST_DONE)
+			call_case_passed(call_request_result(request), row);
+		else
+			call_case_refused(request, row);
+		call_request_free(&request);
+	}
+	buffer_free(&bytes);
 }

@@ -33,4 +33,23 @@ enum call_request_status call_case_feed(const struct call_case *call_case,
     const char *bytes, size_t len, size_t piece,
     struct call_request **request_r, size_t *used_r, bool *continued_r);
 
+/* "METHOD PATH", more header lines (each ended by \r\n), a body of its own
+ * length (NULL: none): a whole request in out. */
+void call_case_write(struct buffer *out, const char *line, const char *headers,
+    const char *body);
+
+/* One row of a table of requests; each becomes a test of its name. */
+struct call_case_row {
+	const char *name, *line, *headers, *body;
+	enum call_code code; /* CALL_OK: it passes */
+	unsigned status;     /* 0: the code's */
+	/* In the detail, or (passing) in head and body upstream. NULL: any. */
+	const char *has;
+	const char *lacks; /* not in head and body upstream, in any case */
+};
+
+/* Runs the row whole and byte by byte; fails the running test otherwise. */
+void call_case_check(
+    const struct call_case *call_case, const struct call_case_row *row);
+
 #endif
