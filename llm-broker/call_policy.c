@@ -114,7 +114,7 @@ call_policy_extra(const struct provider_path *path, const struct grant *grant,
     const json_t *object, bool usage)
 {
 	json_t *extra = json_object(), *part;
-	const char *name, *dot = path->include_usage;
+	const char *name, *dot;
 	json_t *value;
 	char field[64];
 

@@ -19,9 +19,8 @@
 #include "llm-broker/call_policy.h"
 #include "llm-broker/call_target.h"
 
-#define CALL_REQUEST_STAGE                                                   \
-	16384U                    /* coded bytes between framing and decoder \
-				   */
+/* Coded bytes between framing and decoder. */
+#define CALL_REQUEST_STAGE 16384U
 #define CALL_REQUEST_FIRST 65536U /* of a body whose length is known */
 
 enum call_request_state {

@@ -128,28 +128,37 @@ provider_row_read_stream(struct provider_row *load)
 	}
 }
 
+static struct provider_query *
+provider_row_find_query(const struct provider_row *load, const char *name)
+{
+	size_t i;
+
+	for (i = 0; name != NULL && i < load->row->query_count; i++)
+		if (strcmp(load->row->query[i].name, name) == 0)
+			return &load->row->query[i];
+	return NULL;
+}
+
 static void
 provider_row_read_required(struct provider_row *load)
 {
 	const json_t *list = NULL;
-	const char *name;
-	size_t i, j;
+	struct provider_query *query;
+	size_t i;
 
 	if (json_object_get(load->json, "query_required") == NULL)
 		return;
 	json_field_array(load->json, load->path, "query_required",
 	    PROVIDER_ROW_QUERY_MAX, &list, load->fault);
 	for (i = 0; i < json_array_size(list); i++) {
-		name = json_string_value(json_array_get(list, i));
-		for (j = 0; j < load->row->query_count && name != NULL; j++)
-			if (strcmp(load->row->query[j].name, name) == 0)
-				break;
-		if (name == NULL || j == load->row->query_count)
+		query = provider_row_find_query(
+		    load, json_string_value(json_array_get(list, i)));
+		if (query == NULL)
 			json_field_fault(load->fault,
 			    "%s.query_required[%zu] is not in query",
 			    load->path, i);
 		else
-			load->row->query[j].required = true;
+			query->required = true;
 	}
 }
 
@@ -168,20 +177,21 @@ provider_row_read_query(struct provider_row *load)
 	if (json_object_size(object) > PROVIDER_ROW_QUERY_MAX)
 		json_field_fault(
 		    load->fault, "%s.query has too many names", load->path);
-	load->row->query =
-	    calloc(PROVIDER_ROW_QUERY_MAX, sizeof(*load->row->query));
-	if (load->row->query == NULL)
+	query = calloc(PROVIDER_ROW_QUERY_MAX, sizeof(*query));
+	if (query == NULL)
 		json_field_fault(load->fault, "no memory for %s", load->path);
-	if (provider_row_failed(load))
+	load->row->query = query;
+	if (query == NULL || provider_row_failed(load))
 		return;
 	json_object_foreach((json_t *)(uintptr_t)object, name, rule)
 	{
 		(void)snprintf(
 		    place, sizeof(place), "%s.query.%s", load->path, name);
-		query = &load->row->query[load->row->query_count++];
 		query->name = name;
+		load->row->query_count++;
 		(void)field_rule_load(rule, place, load->provider->book,
 		    &query->rule, load->fault);
+		query++;
 	}
 	provider_row_read_required(load);
 }

@@ -11,9 +11,11 @@
 
 #include <cmocka.h>
 
+#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/http_head.h"
 #include "llm-broker/call_reply.h"
@@ -265,6 +267,32 @@ test_call_reply_events(void **state)
 	buffer_free(&out);
 }
 
+/* docs/llm.md has a row for each code, with its status. */
+static void
+test_call_reply_documented(void **state)
+{
+	static char text[1 << 17];
+	int fd =
+	    open(AGENTNODE_SOURCE_DIR "/docs/llm.md", O_RDONLY | O_CLOEXEC);
+	ssize_t len = read(fd, text, sizeof(text) - 1);
+	char row[64], status[8], *at;
+	size_t code;
+
+	(void)state;
+	close(fd);
+	assert_true(len > 0);
+	for (code = 1; code < CALL_CODE_COUNT; code++) {
+		(void)snprintf(row, sizeof(row), "\n| `%s` | ",
+		    call_code_text((enum call_code)code));
+		(void)snprintf(status, sizeof(status), "%u",
+		    call_code_status((enum call_code)code));
+		at = strstr(text, row);
+		if (at == NULL ||
+		    strncmp(at + strlen(row), status, strlen(status)) != 0)
+			fail_msg("%s %s is not in docs/llm.md", row, status);
+	}
+}
+
 int
 main(void)
 {
@@ -275,6 +303,7 @@ main(void)
 	    cmocka_unit_test(test_call_reply_retry),
 	    cmocka_unit_test(test_call_reply_hostile_detail),
 	    cmocka_unit_test(test_call_reply_events),
+	    cmocka_unit_test(test_call_reply_documented),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
