@@ -18,7 +18,8 @@ FILES = {"bin/agentnode", "share/agentnode/seccomp/agentnode.json",
          "share/zsh/site-functions/_agentnode",
          "share/man/man1/agentnode.1", "share/man/man5/agentnode-config.5"}
 PROGRAMS = {"libexec/agentnode/agentnode-" + name for name in (
-    "egress-proxy", "gate", "init", "ledger", "probe", "unpack")}
+    "egress-proxy", "gate", "init", "keyring", "ledger", "llm-broker",
+    "llm-key", "probe", "unpack")}
 STATIC = {"libexec/agentnode/agentnode-" + name for name in (
     "init", "probe")}
 
@@ -88,6 +89,10 @@ def hardened(prefix, path, released):
     if released:
         check(f"{name}: fortified",
               symbols - {"__stack_chk_fail"}, symbols)
+    # GLib starts threads and loads modules: it is in one process alone.
+    check(f"{name}: GLib where it belongs", bool(
+        re.search(r"\[lib(secret|g)[a-z]*-[12]", dynamic))
+        == (name == "agentnode-keyring"), dynamic)
     if path in STATIC:
         check(f"{name}: needs nothing", "(NEEDED)" not in dynamic
               and "INTERP" not in segments, dynamic)
