@@ -12,6 +12,7 @@
 
 #include "common/fd.h"
 #include "supervisor/policy/state_dir.h"
+#include "supervisor/policy/state_json.h"
 
 #define CONSENT_BYTES_MAX (2U << 20)
 #define CONSENT_VERSION 1
@@ -95,21 +96,10 @@ static enum result
 consent_write(
     const struct state_dir *home, json_t *list, struct json_fault *fault)
 {
-	json_t *root = json_pack(
-	    "{s:i, s:O}", "version", CONSENT_VERSION, "consents", list);
-	char *text = root == NULL ? NULL : json_dumps(root, JSON_INDENT(1));
-	enum result result;
-	size_t len;
-
-	json_decref(root);
-	if (text == NULL)
-		return RESULT_NO_MEMORY;
-	len = strlen(text);
-	text[len] = '\n'; /* in place of the NUL */
-	result =
-	    state_dir_write(home, CONSENT_NAME, 0600, text, len + 1, fault);
-	free(text);
-	return result;
+	return state_json_write(home, CONSENT_NAME,
+	    json_pack(
+		"{s:i, s:O}", "version", CONSENT_VERSION, "consents", list),
+	    fault);
 }
 
 static bool
@@ -149,11 +139,9 @@ static enum result
 consent_begin(struct state_dir *home_r, int *lock_r, json_t **list_r,
     struct json_fault *fault)
 {
-	enum result result = state_dir_home(true, home_r, fault);
+	enum result result = state_json_begin(home_r, lock_r, fault);
 
 	*list_r = NULL;
-	if (result == RESULT_OK)
-		result = state_dir_lock(home_r, lock_r, fault);
 	if (result == RESULT_OK)
 		result = consent_read(home_r, list_r, fault);
 	return result;

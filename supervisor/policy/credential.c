@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "supervisor/policy/digest.h"
 #include "supervisor/policy/state_dir.h"
+#include "supervisor/policy/state_json.h"
 
 #define CREDENTIAL_BYTES_MAX 65536U
 #define CREDENTIAL_VERSION 1
@@ -159,23 +160,10 @@ static enum result
 credential_write(
     const struct state_dir *home, json_t *providers, struct json_fault *fault)
 {
-	json_t *root = json_pack("{s:i, s:O}", "version", CREDENTIAL_VERSION,
-	    "providers", providers);
-	char *text = root == NULL
-			 ? NULL
-			 : json_dumps(root, JSON_INDENT(1) | JSON_SORT_KEYS);
-	enum result result;
-	size_t len;
-
-	json_decref(root);
-	if (text == NULL)
-		return RESULT_NO_MEMORY;
-	len = strlen(text);
-	text[len] = '\n'; /* in place of the NUL */
-	result =
-	    state_dir_write(home, CREDENTIAL_FILE, 0600, text, len + 1, fault);
-	free(text);
-	return result;
+	return state_json_write(home, CREDENTIAL_FILE,
+	    json_pack("{s:i, s:O}", "version", CREDENTIAL_VERSION, "providers",
+		providers),
+	    fault);
 }
 
 enum result
@@ -239,11 +227,9 @@ static enum result
 credential_begin(struct state_dir *home_r, int *lock_r, json_t **providers_r,
     struct json_fault *fault)
 {
-	enum result result = state_dir_home(true, home_r, fault);
+	enum result result = state_json_begin(home_r, lock_r, fault);
 
 	*providers_r = NULL;
-	if (result == RESULT_OK)
-		result = state_dir_lock(home_r, lock_r, fault);
 	if (result == RESULT_OK)
 		result = credential_read(home_r, providers_r, fault);
 	return result;
