@@ -19,6 +19,7 @@
  *   {"kind":"array","items":RULE,"max":N}
  *   {"kind":"any","of":[RULE,...]}                 the first that fits
  *   {"kind":"by","field":"type","cases":{VALUE:RULE,..},"absent":RULE?}
+ *                         absent: for null, too
  *   {"kind":"opt_in","name":"remote_urls"|"provider_tools"|"stored",
  *    "rule":RULE,"else":RULE?}    RULE when the host granted it, else the other
  * Each object form may also have "null":true, and string, integer and number

@@ -272,7 +272,7 @@ field_rule_check_by(struct field_rule_walk *walk, const struct field_rule *rule,
 	if (!json_is_object(value))
 		return field_rule_fault(walk, place, "must be an object");
 	field = json_object_get(value, rule->field);
-	if (field == NULL && rule->rule_count > 0)
+	if ((field == NULL || json_is_null(field)) && rule->rule_count > 0)
 		return field_rule_check_node(
 		    walk, rule->rules[0], value, place);
 	if (json_is_string(field))

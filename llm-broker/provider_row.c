@@ -134,7 +134,8 @@ provider_row_find_query(const struct provider_row *load, const char *name)
 	size_t i;
 
 	for (i = 0; name != NULL && i < load->row->query_count; i++)
-		if (strcmp(load->row->query[i].name, name) == 0)
+		if (load->row->query[i].name != NULL &&
+		    strcmp(load->row->query[i].name, name) == 0)
 			return &load->row->query[i];
 	return NULL;
 }

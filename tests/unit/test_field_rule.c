@@ -131,6 +131,8 @@ static const struct test_field_rule_row test_field_rule_rows[] = {
     {BY, "[]", "the body", "must be an object", 0},
     {"{\"kind\":\"by\",\"field\":\"t\",\"cases\":{},\"absent\":\"json\"}", "{}",
 	NULL, NULL, 0},
+    {"{\"kind\":\"by\",\"field\":\"t\",\"cases\":{},\"absent\":\"json\"}",
+	"{\"t\":null}", NULL, NULL, 1},
     {"{\"kind\":\"opt_in\",\"name\":\"remote_urls\",\"rule\":\"string\"}",
 	"\"ab\"", NULL, NULL, 2},
     {"{\"kind\":\"opt_in\",\"name\":\"stored\",\"rule\":\"string\"}", "\"ab\"",
