@@ -38,6 +38,7 @@ struct audit_pending {
 	uint64_t id; /* 0: free */
 	audit_done *done;
 	void *context;
+	json_t **values_r; /* of an answer that has some; NULL: not wanted */
 };
 
 struct audit {
@@ -45,8 +46,8 @@ struct audit {
 	struct child *child;
 	struct event *deadline; /* running while something is pending */
 	enum audit_state state;
-	audit_done *ready, *ended;
-	void *ready_context, *ended_context;
+	audit_done *ready, *ended, *lost;
+	void *ready_context, *ended_context, *lost_context;
 	struct audit_pending pending[AUDIT_PENDING_MAX];
 	size_t pending_count;
 	uint64_t last_id;
@@ -166,13 +167,25 @@ audit_on_ready(struct child *child, void *context)
 static enum result
 audit_result_of(const char *code)
 {
-	if (strcmp(code, "audit_broken") == 0)
-		return RESULT_MISMATCH;
-	if (strcmp(code, "audit_locked") == 0 ||
-	    strcmp(code, "audit_busy") == 0)
-		return RESULT_TIMEOUT;
-	if (strcmp(code, "audit_record") == 0)
-		return RESULT_BAD;
+	static const struct {
+		const char *code;
+		enum result result;
+	} rows[] = {
+	    {"audit_broken", RESULT_MISMATCH},
+	    {"audit_locked", RESULT_TIMEOUT},
+	    {"audit_busy", RESULT_TIMEOUT},
+	    {"audit_record", RESULT_BAD},
+	    {"budget_corrupt", RESULT_MISMATCH},
+	    {"budget_locked", RESULT_TIMEOUT},
+	    {"budget_busy", RESULT_TIMEOUT},
+	    {"budget_bad", RESULT_BAD},
+	    {"budget_exists", RESULT_EXISTS},
+	};
+	size_t i;
+
+	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		if (strcmp(code, rows[i].code) == 0)
+			return rows[i].result;
 	return RESULT_SYSTEM;
 }
 
@@ -194,6 +207,23 @@ audit_on_failed(struct audit *audit, const struct ipc_message *message)
 	pending = audit_find(audit, message->id);
 	if (pending != NULL)
 		audit_finish(audit, pending, audit_result_of(code), detail);
+	else if (strcmp(code, "budget_pair") == 0 && audit->lost != NULL &&
+		 !audit->is_freed)
+		audit->lost(RESULT_BAD, detail, audit->lost_context);
+}
+
+/* The answer to a question has values; that to a record has none. */
+static void
+audit_on_answer(struct audit *audit, const struct ipc_message *message)
+{
+	struct audit_pending *pending = audit_find(audit, message->id);
+
+	if (message->id == 0 || pending == NULL)
+		return;
+	if (pending->values_r != NULL && message->type == IPC_STATS)
+		*pending->values_r =
+		    json_incref(json_object_get(message->body, "values"));
+	audit_finish(audit, pending, RESULT_OK, "");
 }
 
 static void
@@ -201,17 +231,13 @@ audit_on_message(
     struct child *child, struct ipc_message *message, void *context)
 {
 	struct audit *audit = context;
-	struct audit_pending *pending;
 
 	(void)child;
 	audit_hold(audit);
 	if (message->type == IPC_FAILED)
 		audit_on_failed(audit, message);
-	else if (message->type == IPC_SYNCED && message->id != 0) {
-		pending = audit_find(audit, message->id);
-		if (pending != NULL)
-			audit_finish(audit, pending, RESULT_OK, "");
-	}
+	else if (message->type == IPC_SYNCED || message->type == IPC_STATS)
+		audit_on_answer(audit, message);
 	audit_arm(audit);
 	audit_release(audit);
 }
@@ -416,7 +442,9 @@ audit_request(struct audit *audit, enum ipc_type type, json_t *body, int fd,
 	ipc_message_clear(&message);
 	if (result != RESULT_OK)
 		return result;
-	*pending = (struct audit_pending){++audit->last_id, done, context};
+	*pending =
+	    (struct audit_pending){++audit->last_id, done, context, NULL};
+
 	audit->pending_count++;
 	if (audit->pending_count == 1)
 		audit_arm(audit);
@@ -451,6 +479,13 @@ audit_budget_close(
 }
 
 void
+audit_on_budget_lost(struct audit *audit, audit_done *lost, void *context)
+{
+	audit->lost = lost;
+	audit->lost_context = context;
+}
+
+void
 audit_forget(struct audit *audit, const void *context)
 {
 	size_t i;
@@ -464,6 +499,7 @@ audit_forget(struct audit *audit, const void *context)
 struct audit_waiting {
 	enum result result;
 	bool is_done;
+	char detail[AUDIT_DETAIL_MAX];
 };
 
 static void
@@ -476,24 +512,66 @@ audit_on_written(enum result result, const char *detail, void *context)
 		    LOG_ERROR_LEVEL, "audit_write", LOG_TEXT("detail", detail));
 	waiting->result = result;
 	waiting->is_done = true;
+	(void)snprintf(waiting->detail, sizeof(waiting->detail), "%s", detail);
+}
+
+/* Until the ledger is confined and has looked at the end of its chain. */
+static enum result
+audit_wait_ready(struct audit *audit)
+{
+	while (audit->state == AUDIT_STARTING)
+		if (event_base_loop(audit->base, EVLOOP_ONCE) < 0)
+			return RESULT_INTERNAL;
+	return RESULT_OK;
+}
+
+static enum result
+audit_wait(struct audit *audit, const struct audit_waiting *waiting)
+{
+	while (!waiting->is_done)
+		if (event_base_loop(audit->base, EVLOOP_ONCE) < 0)
+			return RESULT_INTERNAL;
+	return waiting->result;
 }
 
 enum result
 audit_write(struct audit *audit, const char *event, const json_t *fields)
 {
-	struct audit_waiting waiting = {RESULT_OK, false};
-	enum result result;
+	struct audit_waiting waiting = {RESULT_OK, false, ""};
+	enum result result = audit_wait_ready(audit);
 
-	while (audit->state == AUDIT_STARTING)
-		if (event_base_loop(audit->base, EVLOOP_ONCE) < 0)
-			return RESULT_INTERNAL;
+	if (result != RESULT_OK)
+		return result;
 	result = audit_submit(audit, event, fields, audit_on_written, &waiting);
 	if (result != RESULT_OK)
 		return audit->why != RESULT_OK ? audit->why : result;
-	while (!waiting.is_done)
-		if (event_base_loop(audit->base, EVLOOP_ONCE) < 0)
-			return RESULT_INTERNAL;
-	return waiting.result;
+	return audit_wait(audit, &waiting);
+}
+
+enum result
+audit_usage(struct audit *audit, const json_t *query, json_t **rows_r,
+    char *detail_r, size_t detail_size)
+{
+	struct audit_waiting waiting = {RESULT_OK, false, ""};
+	enum result result = audit_wait_ready(audit);
+	json_t *values = NULL;
+
+	*rows_r = NULL;
+	if (result == RESULT_OK)
+		result = audit_request(audit, IPC_STATS,
+		    json_pack("{s:{s:O}}", "values", "usage", query), -1,
+		    audit_on_written, &waiting);
+	(void)snprintf(detail_r, detail_size, "%s", audit->detail);
+	if (result != RESULT_OK)
+		return audit->why != RESULT_OK ? audit->why : result;
+	audit_find(audit, audit->last_id)->values_r = &values;
+	result = audit_wait(audit, &waiting);
+	(void)snprintf(detail_r, detail_size, "%s", waiting.detail);
+	*rows_r = json_incref(json_object_get(values, "rows"));
+	json_decref(values);
+	if (result == RESULT_OK && !json_is_array(*rows_r))
+		result = RESULT_BAD;
+	return result;
 }
 
 void

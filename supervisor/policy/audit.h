@@ -45,6 +45,16 @@ enum result audit_budget_open(struct audit *audit, const char *run,
 enum result audit_budget_close(
     struct audit *audit, const char *run, audit_done *done, void *context);
 
+/* Called when the ledger closed a run's pair because its broker said what it
+ * must not: RESULT_BAD, and a detail that names the run. */
+void audit_on_budget_lost(struct audit *audit, audit_done *lost, void *context);
+
+/* Wait for ready and ask what was used: {"since_day":N,"by":"model",
+ * "offset":N} (docs/protocol.md, `stats`). Caller owns the rows. Only
+ * outside of callbacks. */
+enum result audit_usage(struct audit *audit, const json_t *query,
+    json_t **rows_r, char *detail_r, size_t detail_size);
+
 /* The answers to records submitted with this context are not wanted any
  * more: it is about to be freed. */
 void audit_forget(struct audit *audit, const void *context);

@@ -2,7 +2,7 @@
 /*
  * The supervisor's client with the real, confined agentnode-ledger: records
  * are on disk when it says so; a ledger that dies, a chain that was changed
- * and a full or foreign folder are told, once.
+ * and a full or foreign folder are told, once; budgets and their ends.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -18,12 +18,15 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <signal.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
+#include "common/ipc.h"
 #include "supervisor/ledger/audit_verify.h"
+#include "supervisor/ledger/ledger_confine.h"
 #include "supervisor/policy/audit.h"
 
 static char test_audit_home[64];
@@ -257,6 +260,132 @@ test_audit_bad_home(void **state)
 	assert_null(audit);
 }
 
+static void
+test_audit_say(int fd, const char *text)
+{
+	assert_int_equal(fd_send(fd, text, strlen(text), NULL, 0), RESULT_OK);
+}
+
+/* A run's budget from start to end, by the supervisor's side of it. */
+static void
+test_audit_budget(void **state)
+{
+	struct test_audit_told opened = {0}, again = {0}, closed = {0};
+	struct audit *audit = test_audit_begin(*state);
+	json_t *limits = json_pack("{s:{s:i}}", "run", "requests", 1);
+	json_t *query = json_pack("{s:s}", "by", "model"), *rows;
+	char detail[256], text[4096];
+	int pair[2], fds[IPC_FDS_MAX];
+	size_t len, count;
+
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(audit_budget_open(audit, "r", "agent", limits, pair[1],
+			     test_audit_on_done, &opened),
+	    RESULT_OK);
+	test_audit_wait(*state, &opened);
+	assert_int_equal(opened.result, RESULT_OK);
+	assert_int_equal(audit_budget_open(audit, "r", "agent", limits, pair[1],
+			     test_audit_on_done, &again),
+	    RESULT_OK);
+	test_audit_wait(*state, &again);
+	assert_int_equal(again.result, RESULT_EXISTS);
+	close(pair[1]);
+	test_audit_say(pair[0],
+	    "{\"v\":1,\"type\":\"reserve\",\"id\":1,\"provider\":\"p\","
+	    "\"model\":\"m\",\"amounts\":{\"requests\":1,"
+	    "\"input_chars\":5,\"output_chars\":6,\"tokens\":7}}");
+	assert_int_equal(fd_receive(pair[0], text, sizeof(text), &len, fds,
+			     IPC_FDS_MAX, &count),
+	    RESULT_OK);
+	assert_non_null(memmem(text, len, "reserved", 8));
+	assert_int_equal(
+	    audit_budget_close(audit, "r", test_audit_on_done, &closed),
+	    RESULT_OK);
+	test_audit_wait(*state, &closed);
+	assert_int_equal(closed.result, RESULT_OK);
+	assert_int_equal(
+	    audit_usage(audit, query, &rows, detail, sizeof(detail)),
+	    RESULT_OK);
+	assert_int_equal(json_array_size(rows), 1);
+	assert_int_equal(json_integer_value(json_object_get(
+			     json_array_get(rows, 0), "tokens")),
+	    7);
+	json_decref(rows);
+	json_decref(query);
+	query = json_pack("{s:s}", "by", "colour");
+	assert_int_equal(
+	    audit_usage(audit, query, &rows, detail, sizeof(detail)),
+	    RESULT_BAD);
+	assert_non_null(strstr(detail, "colour"));
+	assert_null(rows);
+	json_decref(query);
+	json_decref(limits);
+	close(pair[0]);
+	audit_free(&audit);
+}
+
+/* A broker that says what it must not: told apart from the run's end. */
+static void
+test_audit_budget_lost(void **state)
+{
+	struct test_audit_told opened = {0}, lost = {0}, closed = {0};
+	struct audit *audit = test_audit_begin(*state);
+	json_t *limits = json_object();
+	int pair[2];
+
+	audit_on_budget_lost(audit, test_audit_on_done, &lost);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(audit_budget_open(audit, "r", "agent", limits, pair[1],
+			     test_audit_on_done, &opened),
+	    RESULT_OK);
+	test_audit_wait(*state, &opened);
+	test_audit_say(pair[0], "{}");
+	test_audit_wait(*state, &lost);
+	assert_int_equal(lost.result, RESULT_BAD);
+	assert_non_null(strstr(lost.detail, "run r"));
+	assert_int_equal(
+	    audit_budget_close(audit, "r", test_audit_on_done, &closed),
+	    RESULT_OK);
+	test_audit_wait(*state, &closed);
+	assert_int_equal(closed.result, RESULT_OK);
+	assert_int_equal(audit_write(audit, "launch", limits), RESULT_OK);
+	close(pair[0]);
+	close(pair[1]);
+	json_decref(limits);
+	audit_free(&audit);
+}
+
+/* usage.db that is none: no budget, but records. */
+static void
+test_audit_budget_corrupt(void **state)
+{
+	struct test_audit_told opened = {0};
+	struct audit *audit = test_audit_begin(*state);
+	json_t *limits = json_object();
+	char path[128];
+	int pair[2], fd;
+
+	snprintf(path, sizeof(path), "%s/ledger/usage.db", test_audit_home);
+	fd = open(path, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	assert_int_equal(fd_write_all(fd, path, sizeof(path)), RESULT_OK);
+	if (geteuid() == 0)
+		assert_int_equal(
+		    fchown(fd, LEDGER_CONFINE_UID, LEDGER_CONFINE_UID), 0);
+	close(fd);
+	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
+	assert_int_equal(audit_budget_open(audit, "r", "agent", limits, pair[1],
+			     test_audit_on_done, &opened),
+	    RESULT_OK);
+	test_audit_wait(*state, &opened);
+	assert_int_equal(opened.result, RESULT_MISMATCH);
+	assert_non_null(strstr(opened.detail, "usage.db"));
+	assert_int_equal(audit_write(audit, "launch", limits), RESULT_OK);
+	close(pair[0]);
+	close(pair[1]);
+	json_decref(limits);
+	audit_free(&audit);
+}
+
 #define TEST(function)                   \
 	cmocka_unit_test_setup_teardown( \
 	    function, test_audit_setup, test_audit_teardown)
@@ -269,6 +398,9 @@ main(void)
 	    TEST(test_audit_ledger_dies),
 	    TEST(test_audit_tampered),
 	    TEST(test_audit_bad_home),
+	    TEST(test_audit_budget),
+	    TEST(test_audit_budget_lost),
+	    TEST(test_audit_budget_corrupt),
 	};
 
 	signal(SIGPIPE, SIG_IGN);
