@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "egress-proxy/policy_entry.h"
+#include "supervisor/policy/config_llm.h"
 #include "supervisor/policy/config_narrow.h"
 
 bool
@@ -52,7 +53,20 @@ config_narrow_both_lists(
 	return list;
 }
 
-/* Names that both have, each with the ranges that both list. */
+/* Unset allows everything: then the policy's list is what is left. */
+static json_t *
+config_narrow_within(
+    const struct config_key *key, const json_t *value, const json_t *policy)
+{
+	if (value == NULL)
+		return json_deep_copy(policy);
+	return key->shape == CONFIG_MODEL
+		   ? config_llm_meet_lists(value, policy)
+		   : config_narrow_both_lists(key, value, policy);
+}
+
+/* Names that both have, each with the ranges that both list. Anything but a
+ * list has to be the same. */
 static json_t *
 config_narrow_both_objects(
     const struct config_key *key, const json_t *value, const json_t *policy)
@@ -63,7 +77,10 @@ config_narrow_both_objects(
 	json_object_foreach((json_t *)value, name, list)
 	{
 		other = json_object_get(policy, name);
-		if (other != NULL)
+		if (other != NULL && json_is_object(list)) {
+			if (json_equal(list, other))
+				json_object_set(object, name, list);
+		} else if (other != NULL)
 			json_object_set_new(object, name,
 			    config_narrow_both_lists(key, list, other));
 	}
@@ -143,6 +160,9 @@ config_narrow_value(const struct config_key *key, const json_t *value,
 		*value_r = key->type == CONFIG_OBJECT
 			       ? config_narrow_both_objects(key, value, policy)
 			       : config_narrow_both_lists(key, value, policy);
+		break;
+	case CONFIG_WITHIN:
+		*value_r = config_narrow_within(key, value, policy);
 		break;
 	case CONFIG_EITHER:
 		*value_r = config_narrow_either(value, policy);

@@ -10,6 +10,7 @@
 #include "common/domain.h"
 #include "common/ip_addr.h"
 #include "supervisor/policy/config_idn.h"
+#include "supervisor/policy/config_llm.h"
 #include "supervisor/policy/config_shape.h"
 
 #define CONFIG_SHAPE_DIGEST_HEX 64U
@@ -172,6 +173,8 @@ bool
 config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
     size_t size, char why_r[CONFIG_SHAPE_WHY_MAX])
 {
+	struct config_llm_model model;
+
 	if ((size_t)snprintf(canonical_r, size, "%s", text) >= size)
 		return config_shape_no(why_r, "too long");
 	switch (shape) {
@@ -206,8 +209,18 @@ config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
 		       config_shape_no(why_r,
 			   "must be https://host/path, ending the host "
 			   "with '/', without user, query or fragment");
+	case CONFIG_PROVIDER:
+		return config_llm_is_provider(text) ||
+		       config_shape_no(why_r,
+			   "must be a provider's name: a-z, 0-9, '-', '_'");
+	case CONFIG_MODEL:
+		return config_llm_model_parse(text, &model) ||
+		       config_shape_no(why_r,
+			   "must be model, provider/model or provider/*");
 	case CONFIG_ANY:
 	case CONFIG_WORD:
+	case CONFIG_PRICES:
+	case CONFIG_UPSTREAM:
 		break;
 	}
 	return config_shape_is_word(text) ||

@@ -6,11 +6,13 @@
  */
 #include <string.h>
 
+#include "supervisor/policy/config_money.h"
 #include "supervisor/policy/config_table.h"
 
 #define KIB INT64_C(1024)
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
+#define COUNT_MAX INT64_C(1000000000000)
 #define CONFIG_TABLE_SUGGEST_MAX 4U
 
 static const char *const config_table_engines[] = {"auto", "podman", NULL};
@@ -24,6 +26,9 @@ static const char *const config_table_auth[] = {
     "secret_service", "credentials", "file", NULL};
 static const char *const config_table_host_trust[] = {
     "default", "curated_only", "none", NULL};
+
+static const char *const config_table_opt_ins[] = {
+    "remote_urls", "provider_tools", "stored", NULL};
 
 /* clang-format off */
 #define TEXT(key, shape_, most, value, sentence_)                            \
@@ -50,6 +55,24 @@ static const char *const config_table_host_trust[] = {
 	{.name = (key), .type = CONFIG_LIST, .shape = (shape_),              \
 	 .narrow = (narrow_), .choices = (words), .max = (most),             \
 	 .default_text = "", .sentence = (sentence_)}
+
+#define MONEY(key, sentence_)                                                \
+	{.name = (key), .type = CONFIG_MONEY, .narrow = CONFIG_LEAST,        \
+	 .max = CONFIG_MONEY_MAX, .sentence = (sentence_)}
+#define COUNT(key, sentence_)                                                \
+	INT((key), CONFIG_LEAST, 0, COUNT_MAX, NULL, (sentence_))
+/* One scope of budgets; unset is no limit. */
+#define BUDGET(scope, what)                                                  \
+	COUNT(scope ".requests", "Calls " what "; unset: no limit."),        \
+	COUNT(scope ".input_chars",                                          \
+	    "Characters sent to providers " what "; unset: no limit."),      \
+	COUNT(scope ".output_chars",                                         \
+	    "Characters received from providers " what                       \
+	    "; unset: no limit."),                                           \
+	COUNT(scope ".tokens", "Tokens used " what "; unset: no limit."),    \
+	MONEY(scope ".cost", "Dollars spent " what                           \
+	    " by llm.prices, such as 2.50; a model without a price is "      \
+	    "then refused; unset: no limit.")
 
 const struct config_key config_table[] = {
 	CHOICE("sandbox.engine", CONFIG_FIX, config_table_engines, "auto",
@@ -140,6 +163,55 @@ const struct config_key config_table[] = {
 	    "unverified", NULL, "Packages below this tier are refused."),
 	BOOL("agent_sandbox.enabled", "false", "AGENTNODE_AGENT_SANDBOX",
 	    "Agents of community tiers may run, in a sandbox."),
+	BOOL("agent_sandbox.llm.enabled", "true", NULL,
+	    "Agents whose manifest asks for an LLM get one."),
+	INT("agent_sandbox.llm.max_calls", CONFIG_LEAST, 1, COUNT_MAX, "20",
+	    "Calls of one run; a manifest may ask for less."),
+	INT("agent_sandbox.llm.max_input_chars", CONFIG_LEAST, 1, COUNT_MAX,
+	    "24000", "Characters of text that one run may send."),
+	INT("agent_sandbox.llm.max_output_chars", CONFIG_LEAST, 1, COUNT_MAX,
+	    "24000", "Characters of text that one run may receive."),
+	{.name = "agent_sandbox.llm.allowed_models", .type = CONFIG_LIST,
+	 .shape = CONFIG_MODEL, .narrow = CONFIG_WITHIN, .max = 64,
+	 .sentence = "Models that agents may use: model, provider/model or "
+	    "provider/*; unset: any."},
+	TEXT("llm.default_provider", CONFIG_PROVIDER, 31, NULL,
+	    "The provider of call_llm."),
+	TEXT("llm.default_model", CONFIG_ANY, 200, NULL,
+	    "The model of call_llm, without its provider."),
+	LIST("llm.opt_in", CONFIG_WORD, CONFIG_BOTH, config_table_opt_ins, 3,
+	    "What a provider may do for an agent: remote_urls (fetch URLs), "
+	    "provider_tools (search, code, MCP), stored (keep responses)."),
+	BUDGET("llm.day", "on one UTC day by all agents of this host"),
+	BUDGET("llm.agent_day", "on one UTC day by one agent"),
+	COUNT("llm.run.tokens", "Tokens used by one run; unset: no limit."),
+	MONEY("llm.run.cost", "Dollars spent by one run; unset: no limit."),
+	INT("llm.concurrent", CONFIG_LEAST, 1, 1024, "4",
+	    "Calls of one run at one time."),
+	{.name = "llm.prices", .type = CONFIG_OBJECT, .shape = CONFIG_PRICES,
+	 .narrow = CONFIG_FIX, .max = 256,
+	 .sentence = "Dollars for a million tokens: {\"openai/gpt-4o-mini\": "
+	    "{\"input\": 0.15, \"output\": 0.60}}."},
+	SIZE("llm.body_max", CONFIG_LEAST, KIB, 64 * MIB, "8m",
+	    "Bytes of a request as it is sent, compressed or not."),
+	SIZE("llm.decoded_max", CONFIG_LEAST, KIB, 64 * MIB, "16m",
+	    "Bytes of a request without its compression."),
+	SIZE("llm.response_max", CONFIG_LEAST, KIB, 900 * GIB, "1g",
+	    "Bytes of a response."),
+	INT("llm.first_byte_timeout_ms", CONFIG_LEAST, 1, 86400000, "60000",
+	    "Time until a response begins."),
+	INT("llm.idle_timeout_ms", CONFIG_LEAST, 1, 86400000, "120000",
+	    "Time after which a silent response is cut."),
+	INT("llm.total_timeout_ms", CONFIG_LEAST, 1, 604800000, "600000",
+	    "Longest time of a call."),
+	{.name = "llm.upstream", .type = CONFIG_OBJECT,
+	 .shape = CONFIG_UPSTREAM, .narrow = CONFIG_BOTH, .max = 256,
+	 .sentence = "Where a provider really is: {\"local\": {\"host\": "
+	    "\"llm.corp.example\", \"port\": 443, \"cidrs\": "
+	    "[\"10.1.2.0/24\"], \"ca\": \"/etc/corp/ca.pem\"}}."},
+	TEXT("llm.ca_bundle", CONFIG_PATH, 4095, NULL,
+	    "A PEM file of the authorities that providers are trusted by; "
+	    "unset: the system's."),
 	{.name = NULL},
 };
 /* clang-format on */
@@ -201,6 +273,8 @@ config_table_type_text(enum config_type type)
 		return "size";
 	case CONFIG_CHOICE:
 		return "choice";
+	case CONFIG_MONEY:
+		return "amount of dollars";
 	case CONFIG_LIST:
 		return "list";
 	case CONFIG_OBJECT:
@@ -225,6 +299,9 @@ config_table_narrow_text(enum config_narrow narrow)
 		return "false holds";
 	case CONFIG_BOTH:
 		return "only what the policy lists too remains";
+	case CONFIG_WITHIN:
+		return "only what the policy lists too remains; unset: what "
+		       "it lists";
 	case CONFIG_EITHER:
 		return "the policy's items are added";
 	}

@@ -14,7 +14,8 @@ enum config_type {
 	CONFIG_BOOL,
 	CONFIG_SIZE, /* bytes; "512m" in files and on the command line */
 	CONFIG_CHOICE,
-	CONFIG_LIST, /* of texts */
+	CONFIG_MONEY, /* micro-dollars; "2.50" in files and typed */
+	CONFIG_LIST,  /* of texts */
 	CONFIG_OBJECT
 };
 
@@ -30,6 +31,10 @@ enum config_shape {
 	CONFIG_DENY_ENTRY, /* of a deny list: a missing port is every port */
 	CONFIG_NAME,       /* host name; stored canonical */
 	CONFIG_RANGES,     /* object: host name -> [CIDR] */
+	CONFIG_PROVIDER,   /* name of an LLM provider */
+	CONFIG_MODEL,      /* model or provider/model (config_llm.h) */
+	CONFIG_PRICES,     /* object: provider/model -> prices */
+	CONFIG_UPSTREAM,   /* object: provider -> where it really is */
 	CONFIG_WORD        /* list: each one of choices */
 };
 
@@ -41,6 +46,7 @@ enum config_narrow {
 	CONFIG_LATER,         /* the later of the choices holds */
 	CONFIG_FALSE,         /* false holds */
 	CONFIG_BOTH,          /* only what the policy lists too */
+	CONFIG_WITHIN,        /* as BOTH, where unset means everything */
 	CONFIG_EITHER         /* the policy's items are added */
 };
 

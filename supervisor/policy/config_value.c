@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "supervisor/policy/config_llm.h"
+#include "supervisor/policy/config_money.h"
 #include "supervisor/policy/config_shape.h"
 #include "supervisor/policy/config_value.h"
 
@@ -17,10 +19,14 @@ static enum result
 config_value_bad(
     const struct config_key *key, const char *where, struct json_fault *fault)
 {
+	const char *what = config_table_type_text(key->type);
+
+	if (key->type == CONFIG_SIZE)
+		what = "size such as 512m";
+	if (key->type == CONFIG_MONEY)
+		what = "amount of dollars such as 2.50";
 	json_field_fault(fault, "%s: must be %s %s", where,
-	    strchr("aeio", config_table_type_text(key->type)[0]) ? "an" : "a",
-	    key->type == CONFIG_SIZE ? "size such as 512m"
-				     : config_table_type_text(key->type));
+	    strchr("aeio", what[0]) ? "an" : "a", what);
 	return RESULT_BAD;
 }
 
@@ -234,10 +240,23 @@ config_value_string(const struct config_key *key, const char *text,
 	return config_value_text_one(key, text, where, value_r, fault);
 }
 
+static enum result
+config_value_object(const struct config_key *key, const json_t *raw,
+    const char *where, json_t **value_r, struct json_fault *fault)
+{
+	if (key->shape == CONFIG_PRICES)
+		return config_llm_prices(raw, where, value_r, fault);
+	if (key->shape == CONFIG_UPSTREAM)
+		return config_llm_upstream(raw, where, value_r, fault);
+	return config_value_ranges(key, raw, where, value_r, fault);
+}
+
 enum result
 config_value_check(const struct config_key *key, const json_t *raw,
     const char *where, json_t **value_r, struct json_fault *fault)
 {
+	int64_t micro;
+
 	*value_r = NULL;
 	switch (key->type) {
 	case CONFIG_SIZE:
@@ -249,6 +268,10 @@ config_value_check(const struct config_key *key, const json_t *raw,
 			break;
 		return config_value_string(
 		    key, json_string_value(raw), where, value_r, fault);
+	case CONFIG_MONEY:
+		if (config_money_read(raw, &micro) != RESULT_OK)
+			break;
+		return config_value_number(key, micro, where, value_r, fault);
 	case CONFIG_TEXT:
 	case CONFIG_CHOICE:
 		if (!json_is_string(raw))
@@ -267,7 +290,7 @@ config_value_check(const struct config_key *key, const json_t *raw,
 	case CONFIG_OBJECT:
 		if (!json_is_object(raw))
 			break;
-		return config_value_ranges(key, raw, where, value_r, fault);
+		return config_value_object(key, raw, where, value_r, fault);
 	}
 	return config_value_bad(key, where, fault);
 }
@@ -375,6 +398,16 @@ config_value_join(const json_t *list)
 	return text;
 }
 
+static char *
+config_value_print_object(const struct config_key *key, const json_t *value)
+{
+	json_t *typed = config_value_stored(key, value);
+	char *text = json_dumps(typed, JSON_COMPACT | JSON_SORT_KEYS);
+
+	json_decref(typed);
+	return text;
+}
+
 char *
 config_value_print(const struct config_key *key, const json_t *value)
 {
@@ -396,8 +429,11 @@ config_value_print(const struct config_key *key, const json_t *value)
 		return strdup(text);
 	case CONFIG_LIST:
 		return config_value_join(value);
+	case CONFIG_MONEY:
+		config_money_text(json_integer_value(value), text);
+		return strdup(text);
 	case CONFIG_OBJECT:
-		return json_dumps(value, JSON_COMPACT | JSON_SORT_KEYS);
+		return config_value_print_object(key, value);
 	}
 	return NULL;
 }
@@ -407,6 +443,12 @@ config_value_stored(const struct config_key *key, const json_t *value)
 {
 	char text[64];
 
+	if (key->shape == CONFIG_PRICES)
+		return config_llm_prices_typed(value);
+	if (key->type == CONFIG_MONEY) {
+		config_money_text(json_integer_value(value), text);
+		return json_string(text);
+	}
 	if (key->type != CONFIG_SIZE)
 		return json_deep_copy(value);
 	config_value_size_text(json_integer_value(value), text, sizeof(text));

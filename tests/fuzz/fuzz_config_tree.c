@@ -10,7 +10,7 @@
 #include "supervisor/policy/config_tree.h"
 #include "supervisor/policy/config_value.h"
 
-#define FUZZ_CONFIG_TREE_KEYS 64
+#define FUZZ_CONFIG_TREE_KEYS 128
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

@@ -4,6 +4,8 @@ add_unit_test(budget LIBRARIES ledger_budget
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/budget_case.c)
 add_unit_test(budget_lives LIBRARIES ledger_budget
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/budget_case.c)
+add_unit_test(llm_ceiling LIBRARIES supervisor_policy broker_request
+    ledger_budget)
 add_scenario(ledger_budget TIMEOUT 240)
 add_executable(load_ledger ${CMAKE_SOURCE_DIR}/tests/bench/load_ledger.c)
 target_include_directories(load_ledger PRIVATE ${CMAKE_SOURCE_DIR})
