@@ -300,7 +300,7 @@ test_llm_ceiling_too_many(void **state)
 	struct llm_ceiling_host host = test_llm_ceiling_host();
 	struct json_fault fault = {""};
 	json_t *there = json_object(), *grant, *limits;
-	char name[8];
+	char name[16];
 	int i;
 
 	(void)state;
