@@ -67,6 +67,20 @@ gate_enter(struct gate *gate, enum gate_state state, const char *why)
 	gate->deadline_ms = 0;
 }
 
+static bool
+gate_is_agent(const struct gate *gate)
+{
+	return gate->options.mode == GATE_AGENT;
+}
+
+/* The workload's output is what the client wants to have. */
+static bool
+gate_has_product(const struct gate *gate)
+{
+	return gate_is_copy(gate) ||
+	       (gate_is_agent(gate) && gate->agent.product);
+}
+
 /* Into DRAINING with a reason: the one way a conversation ends. */
 static void
 gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
@@ -77,7 +91,7 @@ gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
 	gate_enter(gate, GATE_DRAINING, gate_reason_text(reason));
 	/* A program's output waits for whoever reads it; a conversation
 	 * whose other half is gone does not wait for ever. */
-	if (!gate_is_copy(gate))
+	if (!gate_is_copy(gate) && !gate_is_agent(gate))
 		gate->deadline_ms = now_ms + GATE_DRAIN_WAIT_MS;
 	gate->last_word_ms = now_ms + GATE_END_WAIT_MS;
 }
@@ -97,8 +111,9 @@ gate_init(struct gate *gate, const struct gate_options *options,
 	mcp_line_init(&gate->lines[MCP_SERVER], options->line_max);
 	mcp_line_init(&gate->listed, options->line_max);
 	gate_listing_init(&gate->listing, options->json, &options->policy, key);
-	gate_copy_init(
-	    &gate->copy, options->mode == GATE_RAW, options->output_max);
+	gate_copy_init(&gate->copy, options->mode == GATE_RAW || options->raw,
+	    options->output_max);
+	gate_agent_init(&gate->agent, options->product, options->result_max);
 	gate_build_init(&gate->build, options->label);
 	gate_stderr_init(&gate->err, false, options->mode == GATE_RAW);
 	return mcp_session_init(
@@ -115,6 +130,7 @@ gate_free(struct gate *gate)
 	gate_listing_free(&gate->listing);
 	gate_copy_free(&gate->copy);
 	gate_build_free(&gate->build);
+	gate_agent_free(&gate->agent);
 	gate_stderr_free(&gate->err);
 }
 
@@ -125,6 +141,17 @@ gate_check(struct gate *gate, enum result result, uint64_t now_ms)
 {
 	if (result != RESULT_OK)
 		gate_close(gate, GATE_NO_MEMORY, now_ms);
+}
+
+static enum result
+gate_work_bytes(struct gate *gate, const char *bytes, size_t len)
+{
+	if (gate_has_product(gate))
+		return gate_copy_workload(&gate->copy, bytes, len);
+	if (!gate_is_agent(gate))
+		return mcp_line_append(&gate->lines[MCP_SERVER], bytes, len);
+	gate_agent_feed(&gate->agent, &gate->err, bytes, len);
+	return RESULT_OK;
 }
 
 static void
@@ -143,11 +170,7 @@ gate_bytes(struct gate *gate, const struct gate_event *event)
 			     : mcp_line_append(
 				   &gate->lines[MCP_CLIENT], bytes, event->len);
 	else if (event->stream == GATE_WORK_OUT)
-		result =
-		    gate_is_copy(gate)
-			? gate_copy_workload(&gate->copy, bytes, event->len)
-			: mcp_line_append(
-			      &gate->lines[MCP_SERVER], bytes, event->len);
+		result = gate_work_bytes(gate, bytes, event->len);
 	gate_check(gate, result, event->now_ms);
 }
 
@@ -163,8 +186,10 @@ gate_eof(struct gate *gate, const struct gate_event *event)
 		gate_stderr_finish(&gate->err);
 	else if (event->stream == GATE_CLIENT_IN && gate_is_lines(gate))
 		result = mcp_line_finish(&gate->lines[MCP_CLIENT]);
-	else if (event->stream == GATE_WORK_OUT && gate_is_copy(gate))
+	else if (event->stream == GATE_WORK_OUT && gate_has_product(gate))
 		result = gate_copy_finish(&gate->copy);
+	else if (event->stream == GATE_WORK_OUT && gate_is_agent(gate))
+		gate_agent_finish(&gate->agent, &gate->err);
 	else if (event->stream == GATE_WORK_OUT && gate_is_lines(gate))
 		result = mcp_line_finish(&gate->lines[MCP_SERVER]);
 	gate_check(gate, result, event->now_ms);
@@ -249,8 +274,10 @@ gate_pump_all(struct gate *gate, uint64_t now_ms)
 static void
 gate_discard(struct gate *gate)
 {
-	if (gate->ended[GATE_CLIENT_OUT])
+	if (gate->ended[GATE_CLIENT_OUT]) {
 		buffer_clear(gate_output(gate, GATE_CLIENT_OUT));
+		buffer_clear(&gate->agent.result);
+	}
 	if (gate->ended[GATE_WORK_IN])
 		buffer_clear(gate_output(gate, GATE_WORK_IN));
 	if (gate->ended[GATE_CLIENT_ERR] || !gate->err.copy)
@@ -308,10 +335,27 @@ gate_relaying_build(struct gate *gate, uint64_t now_ms)
 	gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
 }
 
+/* All of a product is waited for: its pipe ends with the sandbox. */
+static void
+gate_relaying_agent(struct gate *gate, uint64_t now_ms)
+{
+	if (gate->copy.capped) {
+		gate_close(gate, GATE_OUTPUT_LIMIT, now_ms);
+	} else if (gate->ended[GATE_CLIENT_OUT]) {
+		gate_close(gate, GATE_CLIENT_CLOSED, now_ms);
+	} else if (gate->end_known) {
+		gate_enter(gate, GATE_WORK_GONE, "the agent ended");
+		if (!gate->agent.product)
+			gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
+	}
+}
+
 static void
 gate_relaying(struct gate *gate, uint64_t now_ms)
 {
-	if (gate_is_copy(gate)) {
+	if (gate_is_agent(gate)) {
+		gate_relaying_agent(gate, now_ms);
+	} else if (gate_is_copy(gate)) {
 		gate_relaying_copy(gate, now_ms);
 	} else if (gate->options.mode == GATE_TOOLS) {
 		gate_relaying_tools(gate, now_ms);
@@ -344,13 +388,17 @@ gate_work_gone(struct gate *gate, uint64_t now_ms)
 {
 	bool all_said = gate->ended[GATE_WORK_OUT] && gate->drained[MCP_SERVER];
 
-	if (gate->options.mode == GATE_BUILD)
-		all_said = gate->ended[GATE_WORK_OUT];
+	if (gate->options.mode == GATE_BUILD || gate_is_agent(gate))
+		all_said = gate->ended[GATE_WORK_OUT] || gate->copy.capped ||
+			   gate->ended[GATE_CLIENT_OUT];
 	if (!(all_said && gate->end_known) && !gate_overdue(gate, now_ms))
 		return;
-	if (gate->options.mode == GATE_BUILD) {
+	if (gate->options.mode == GATE_BUILD)
 		gate_build_end(&gate->build, gate->failed, now_ms);
-		gate_close(gate, GATE_WORK_ENDED, now_ms);
+	if (gate->options.mode == GATE_BUILD || gate_is_agent(gate)) {
+		gate_close(gate,
+		    gate->copy.capped ? GATE_OUTPUT_LIMIT : GATE_WORK_ENDED,
+		    now_ms);
 		return;
 	}
 	if (!mcp_session_may_take(&gate->session, MCP_SERVER) &&
@@ -426,6 +474,11 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		gate->failed = event->failed;
 		snprintf(gate->how, sizeof(gate->how), "%s", event->text);
 		break;
+	case GATE_EVENT_RESULT:
+		gate_check(gate,
+		    gate_agent_result(&gate->agent, event->bytes, event->len),
+		    event->now_ms);
+		break;
 	case GATE_EVENT_ROOM:
 	case GATE_EVENT_TIME:
 		break;
@@ -462,11 +515,11 @@ gate_wants(const struct gate *gate, enum gate_stream input)
 		    gate->state != GATE_CLIENT_GONE &&
 		    gate->state != GATE_WORK_GONE)
 			return false;
-		if (gate->options.mode == GATE_BUILD)
+		if (gate_has_product(gate))
+			return gate_copy_may_take_workload(&gate->copy);
+		if (gate->options.mode == GATE_BUILD || gate_is_agent(gate))
 			return true; /* nobody's reader holds it up */
-		return gate_is_copy(gate)
-			   ? gate_copy_may_take_workload(&gate->copy)
-			   : mcp_session_may_take(&gate->session, MCP_SERVER);
+		return mcp_session_may_take(&gate->session, MCP_SERVER);
 	case GATE_WORK_ERR:
 		return gate_wants_error(gate);
 	case GATE_CLIENT_OUT:
@@ -489,8 +542,12 @@ gate_output(struct gate *gate, enum gate_stream output)
 					  : &gate->session.out[MCP_SERVER];
 	if (gate->options.mode == GATE_TOOLS)
 		return &gate->listing.out;
-	return gate_is_copy(gate) ? &gate->copy.to_client
-				  : &gate->session.out[MCP_CLIENT];
+	/* The result comes behind the last byte of a product. */
+	if (gate_is_agent(gate) && gate->copy.to_client.len == 0 &&
+	    (!gate->agent.product || gate->ended[GATE_WORK_OUT]))
+		return &gate->agent.result;
+	return gate_has_product(gate) ? &gate->copy.to_client
+				      : &gate->session.out[MCP_CLIENT];
 }
 
 bool

@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "supervisor/gate/gate_agent.h"
 #include "supervisor/gate/gate_build.h"
 #include "supervisor/gate/gate_copy.h"
 #include "supervisor/gate/gate_event.h"
@@ -29,7 +30,8 @@ enum gate_mode {
 	GATE_TEXT,
 	GATE_RAW,
 	GATE_TOOLS,
-	GATE_BUILD /* one stream, of a package manager */
+	GATE_BUILD, /* one stream, of a package manager */
+	GATE_AGENT  /* output of an agent; its tools port is apart */
 };
 
 enum gate_state {
@@ -61,6 +63,8 @@ struct gate_options {
 	uint64_t list_timeout_ms; /* tools mode: for all of it */
 	bool json;                /* tools mode: output form */
 	const char *label;        /* build mode: before each line */
+	bool product, raw;        /* agent mode: of its own output */
+	size_t result_max;        /* agent mode */
 };
 
 struct gate {
@@ -73,6 +77,7 @@ struct gate {
 	struct gate_listing listing;
 	struct gate_copy copy;
 	struct gate_build build;
+	struct gate_agent agent;
 	struct gate_stderr err;
 	bool present[GATE_STREAM_COUNT]; /* given at START */
 	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */

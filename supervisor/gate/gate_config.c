@@ -8,12 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/gate/tools_config.h"
+
 #define GATE_CONFIG_PATH "options"
 
 static const char *const gate_config_keys[] = {"mode", "package", "tier",
     "tools", "resources", "prompts", "line_max", "output_max",
     "request_timeout_s", "start_timeout_s", "grace_ms", "list_timeout_s",
-    "json", "label", "uid", "log_level", "no_landlock", NULL};
+    "json", "label", "uid", "log_level", "no_landlock", "packages",
+    "max_tool_calls", "calls_at_once", "arguments_max", "tool_result_max",
+    "result_max", "port", "product", "raw", NULL};
 
 /* A word out of a list, or a fault; the index is what it stands for. */
 static size_t
@@ -107,12 +111,37 @@ gate_config_numbers(
 	config->uid = (uid_t)uid;
 }
 
+/* What is about the tools port belongs to mode agent only. */
+static void
+gate_config_agent(
+    const json_t *options, struct gate_config *config, struct json_fault *fault)
+{
+	struct gate_options *gate = &config->options;
+	size_t i;
+
+	if (gate->mode == GATE_AGENT) {
+		tools_config_read(
+		    options, &config->port, &config->grant, fault);
+		json_field_bool_opt(options, GATE_CONFIG_PATH, "product",
+		    &gate->product, fault);
+		json_field_bool_opt(
+		    options, GATE_CONFIG_PATH, "raw", &gate->raw, fault);
+		gate->result_max = config->port.result_max;
+		return;
+	}
+	for (i = 0; tools_config_keys[i] != NULL; i++) {
+		if (json_object_get(options, tools_config_keys[i]) != NULL)
+			json_field_fault(fault, "%s.%s: only in mode agent",
+			    GATE_CONFIG_PATH, tools_config_keys[i]);
+	}
+}
+
 enum result
 gate_config_read(const json_t *options, struct gate_config *config_r,
     struct json_fault *fault)
 {
 	static const char *const modes[] = {
-	    "mcp", "text", "raw", "tools", "build", NULL};
+	    "mcp", "text", "raw", "tools", "build", "agent", NULL};
 	static const char *const levels[] = {
 	    "debug", "info", "warn", "error", NULL};
 	struct mcp_policy *policy = &config_r->options.policy;
@@ -141,6 +170,7 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
 	    &config_r->no_landlock, fault);
 	gate_config_numbers(options, config_r, fault);
 	gate_config_tools(options, config_r, fault);
+	gate_config_agent(options, config_r, fault);
 	return fault->text[0] == '\0' ? RESULT_OK : RESULT_BAD;
 }
 
@@ -149,4 +179,5 @@ gate_config_free(struct gate_config *config)
 {
 	free(config->tools);
 	config->tools = NULL;
+	tools_grant_free(&config->grant);
 }

@@ -2,13 +2,16 @@
 /*
  * The gate's config message (from the supervisor): descriptor 0 is the log,
  * options are
- *   mode "mcp" | "text" | "raw" | "tools" | "build" · package TEXT (slug) ·
- *   tier TEXT (unverified) · tools [TEXT] (allowlist; absent: all) ·
+ *   mode "mcp" | "text" | "raw" | "tools" | "build" | "agent" · package TEXT
+ * (slug) · tier TEXT (unverified) · tools [TEXT] (allowlist; absent: all) ·
  *   resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
  *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
  *   start_timeout_s (0: none; for initialize) · grace_ms (2000) ·
  *   list_timeout_s (60) · json FLAG (false) · label TEXT ("build") ·
  *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
+ * and in mode agent product FLAG (false: the agent's own output goes to the
+ * log, true: to client_out, up to output_max), raw FLAG (false: made safe
+ * for a terminal), and what tools_config.h names.
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H
@@ -20,12 +23,15 @@
 #include "common/log.h"
 #include "common/result.h"
 #include "supervisor/gate/gate.h"
+#include "supervisor/gate/tools_port.h"
 
 #define GATE_CONFIG_TOOLS_MAX 1024U
 #define GATE_CONFIG_LINE_MAX (1U << 30)
 
 struct gate_config {
 	struct gate_options options;
+	struct tools_port_options port; /* mode agent */
+	struct tools_grant grant;
 	const char **tools;    /* owned array, texts in the JSON */
 	uid_t uid;             /* dropped to when we are root */
 	bool no_landlock;      /* the host's named override */

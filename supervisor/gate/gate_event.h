@@ -27,6 +27,7 @@ enum gate_event_kind {
 	GATE_EVENT_BROKEN, /* stream: nobody reads an output any more */
 	GATE_EVENT_ROOM,   /* an output was written to */
 	GATE_EVENT_ENDED,  /* text: how the workload ended; failed */
+	GATE_EVENT_RESULT, /* bytes, len: of an agent */
 	GATE_EVENT_TIME    /* the clock moved on */
 };
 

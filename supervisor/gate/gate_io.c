@@ -354,6 +354,9 @@ gate_io_is_complete(const struct gate_io *io)
 
 	if (io->gate->options.mode == GATE_BUILD)
 		return present[GATE_WORK_OUT];
+	if (io->gate->options.mode == GATE_AGENT)
+		return present[GATE_WORK_OUT] && present[GATE_WORK_ERR] &&
+		       present[GATE_CLIENT_OUT];
 	return work &&
 	       (io->gate->options.mode != GATE_MCP || present[GATE_CLIENT_IN]);
 }
@@ -362,6 +365,13 @@ void
 gate_io_start(struct gate_io *io)
 {
 	gate_io_step(io, GATE_EVENT_START, GATE_STREAM_COUNT, NULL, 0);
+	gate_io_update(io);
+}
+
+void
+gate_io_result(struct gate_io *io, const char *bytes, size_t len)
+{
+	gate_io_step(io, GATE_EVENT_RESULT, GATE_STREAM_COUNT, bytes, len);
 	gate_io_update(io);
 }
 

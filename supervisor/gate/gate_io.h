@@ -26,8 +26,9 @@ void gate_io_free(struct gate_io **io);
 enum result gate_io_add(struct gate_io *io, const char *name, int fd);
 /* True when every stream the mode needs is there. */
 bool gate_io_is_complete(const struct gate_io *io);
-/* Begin, and pass on how the workload ended. */
+/* Begin; pass on an agent's result, and how the workload ended. */
 void gate_io_start(struct gate_io *io);
+void gate_io_result(struct gate_io *io, const char *bytes, size_t len);
 void gate_io_ended(struct gate_io *io, const char *how, bool failed);
 
 #endif

@@ -16,6 +16,7 @@ gate_stderr_init(struct gate_stderr *err, bool copy, bool raw)
 	buffer_init(&err->out, GATE_STDERR_OUT_MAX);
 	err->copy = copy;
 	err->raw = raw;
+	err->event = "workload_stderr";
 	gate_text_start(&err->text);
 }
 
@@ -29,7 +30,7 @@ static void
 gate_stderr_log(struct gate_stderr *err)
 {
 	if (err->line_bytes > 0)
-		log_event(LOG_INFO_LEVEL, "workload_stderr",
+		log_event(LOG_INFO_LEVEL, err->event,
 		    LOG_BYTES("text", err->line, err->line_len),
 		    LOG_UINT("bytes", err->line_bytes));
 	err->line_len = 0;

@@ -27,6 +27,7 @@ struct gate_stderr {
 	size_t line_len;
 	uint64_t line_bytes; /* of the line, cut part included */
 	uint64_t dropped;    /* bytes nobody took */
+	const char *event;   /* of the lines in the log; static */
 };
 
 void gate_stderr_init(struct gate_stderr *err, bool copy, bool raw);

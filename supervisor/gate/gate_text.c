@@ -17,7 +17,7 @@ gate_text_start(struct gate_text *text)
 	text->held_len = 0;
 }
 
-static uint32_t
+uint32_t
 gate_text_point(const unsigned char *p, size_t len)
 {
 	uint32_t point = len == 1 ? p[0] : p[0] & (0x7fU >> len);
@@ -28,9 +28,11 @@ gate_text_point(const unsigned char *p, size_t len)
 	return point;
 }
 
-static bool
-gate_text_harmless(uint32_t point)
+bool
+gate_text_is_harmless(const unsigned char *p, size_t len)
 {
+	uint32_t point = gate_text_point(p, len);
+
 	if (point < 0x20)
 		return point == '\n' || point == '\t';
 	return point != 0x7f && !(point >= 0x80 && point < 0xa0) &&
@@ -49,9 +51,9 @@ gate_text_put(const unsigned char *p, size_t len, struct buffer *out)
 
 	if (len == 0)
 		return buffer_printf(out, "\\x%02x", p[0]);
-	point = gate_text_point(p, len);
-	if (gate_text_harmless(point))
+	if (gate_text_is_harmless(p, len))
 		return buffer_append(out, p, len);
+	point = gate_text_point(p, len);
 	if (point < 0x100)
 		return buffer_printf(out, "\\x%02x", point);
 	return buffer_printf(out, "\\u{%x}", point);

@@ -8,7 +8,9 @@
 #ifndef SUPERVISOR_GATE_GATE_TEXT_H
 #define SUPERVISOR_GATE_GATE_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "common/buffer.h"
 #include "common/result.h"
@@ -27,5 +29,9 @@ enum result gate_text_feed(
     struct gate_text *text, const char *bytes, size_t len, struct buffer *out);
 /* At the end: what is held was cut. */
 enum result gate_text_finish(struct gate_text *text, struct buffer *out);
+
+/* One whole, valid character: its code point; may it be shown as it is? */
+uint32_t gate_text_point(const unsigned char *p, size_t len);
+bool gate_text_is_harmless(const unsigned char *p, size_t len);
 
 #endif

@@ -9,7 +9,8 @@
  * `work` {"job":"start"}; when the workload has ended, `work`
  * {"job":"workload_ended","options":{"exit_code","signal","code"}}; code is
  * there when it never started or was ended by us. The gate sends one `done`
- * {"job":"gate","result":{"reason","detail", counts}}.
+ * {"job":"gate","result":{"reason","detail", counts}}. In mode agent it gets
+ * a `listen` of kind tools, too, and calls of tools go to and fro.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,6 +26,7 @@
 #include "supervisor/gate/gate_config.h"
 #include "supervisor/gate/gate_confine.h"
 #include "supervisor/gate/gate_io.h"
+#include "supervisor/gate/tools_link.h"
 
 #include <sys/random.h>
 
@@ -35,6 +37,7 @@ struct main_process {
 	struct peer *peer;
 	struct gate gate;
 	struct gate_io *io;
+	struct tools_link *tools; /* mode agent */
 	int exit_code;
 };
 
@@ -56,6 +59,9 @@ main_result(const struct gate *gate)
 		return json_pack("{s:s, s:s, s:b}", "reason",
 		    gate_reason_text(gate->reason), "detail",
 		    gate->build.reason, "full", gate->build.full);
+	if (gate->options.mode == GATE_AGENT)
+		return json_pack("{s:s, s:s}", "reason",
+		    gate_reason_text(gate->reason), "detail", "");
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reason",
 	    gate_reason_text(gate->reason), "detail", gate->listing.detail,
 	    "calls", (json_int_t)counts->calls, "denied",
@@ -71,10 +77,13 @@ main_done(void *context)
 {
 	struct main_process *process = context;
 	struct ipc_message message;
+	json_t *result;
 
 	ipc_message_init(&message, IPC_DONE, 0);
-	message.body = json_pack(
-	    "{s:s, s:o}", "job", "gate", "result", main_result(&process->gate));
+	result = main_result(&process->gate);
+	if (process->tools != NULL)
+		tools_link_end(process->tools, result);
+	message.body = json_pack("{s:s, s:o}", "job", "gate", "result", result);
 	log_event(LOG_INFO_LEVEL, "gate_done",
 	    LOG_TEXT("reason", gate_reason_text(process->gate.reason)),
 	    LOG_UINT("calls", process->gate.session.counts.calls),
@@ -147,6 +156,18 @@ main_message(struct ipc_message *message, void *context)
 	case IPC_WORK:
 		main_work(process, message);
 		break;
+	case IPC_LISTEN:
+		if (process->tools == NULL ||
+		    !tools_link_listen(process->tools, message))
+			main_stop(process, IPC_EXIT_PROTOCOL,
+			    "a listener that is not for tools");
+		break;
+	case IPC_TOOL_RESULT:
+		if (process->tools == NULL ||
+		    !tools_link_result(process->tools, message))
+			main_stop(process, IPC_EXIT_PROTOCOL,
+			    "a tool's result, and nobody to ask for it");
+		break;
 	case IPC_LOG_REPLACE:
 		log_replace_all(ipc_message_take_fd(message, 0));
 		break;
@@ -187,9 +208,25 @@ main_ready(struct main_process *process, const struct confine_layers *layers)
 	peer_set_state(process->peer, IPC_RUNNING);
 }
 
+static void
+main_prepare_tools(struct main_process *process, struct gate_config *config,
+    const struct mcp_hash_key *key, const char *sandbox)
+{
+	if (config->options.mode != GATE_AGENT)
+		return;
+	if (sandbox == NULL)
+		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config",
+		    "config.sandbox: mode agent needs it");
+	if (tools_link_new(process->base, config, key, process->io, sandbox,
+		&process->tools) != RESULT_OK)
+		log_fatal(IPC_EXIT_CRASH, "gate_start", "out of resources");
+	tools_link_set_peer(process->tools, process->peer);
+}
+
 /* Everything that needs a right, then none is left. */
 static void
-main_prepare(struct main_process *process, const struct gate_config *config)
+main_prepare(struct main_process *process, struct gate_config *config,
+    const char *sandbox)
 {
 	static const struct peer_handlers handlers = {main_message, main_end};
 	struct confine_layers layers;
@@ -204,6 +241,7 @@ main_prepare(struct main_process *process, const struct gate_config *config)
 	    peer_new(process->base, IPC_CONTROL_FD, IPC_GATE, IPC_SUPERVISOR,
 		&handlers, process, &process->peer) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "gate_start", "out of resources");
+	main_prepare_tools(process, config, &key, sandbox);
 	if (gate_confine_enter(config, &layers, detail, sizeof(detail)) !=
 	    RESULT_OK)
 		log_fatal(IPC_EXIT_CONFINE, "gate_confine", detail);
@@ -239,10 +277,11 @@ main(void)
 	sandbox = json_string_value(json_object_get(first.body, "sandbox"));
 	if (sandbox != NULL)
 		log_set_sandbox(sandbox);
-	main_prepare(&process, &config);
+	main_prepare(&process, &config, sandbox);
 	if (event_loop_run(process.base) != RESULT_OK)
 		main_stop(&process, IPC_EXIT_CRASH, "the loop gave up");
 	log_flush();
+	tools_link_free(&process.tools);
 	gate_io_free(&process.io);
 	peer_free(&process.peer);
 	gate_free(&process.gate);
