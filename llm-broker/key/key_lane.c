@@ -7,6 +7,7 @@
  */
 #include "llm-broker/key/key_lane.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -56,7 +57,6 @@ key_lane_init(struct key_lane *lane, const struct key_lane_actions *actions)
 	memset(lane, 0, sizeof(*lane));
 	lane->actions = actions;
 	lane->is_reported = true; /* there is no call yet */
-	lane->detail = "";
 }
 
 /* --- ends --- */
@@ -95,7 +95,7 @@ key_lane_fail(
     struct key_lane *lane, enum lane_failure failure, const char *detail)
 {
 	lane->failure = failure;
-	lane->detail = detail;
+	(void)snprintf(lane->detail, sizeof(lane->detail), "%s", detail);
 	lane->actions->deadline(lane, 0);
 	lane->actions->release(lane, false);
 	key_lane_enter(lane, KEY_LANE_OVER, detail);
@@ -108,7 +108,7 @@ key_lane_gone(struct key_lane *lane, const char *why)
 	if (lane->state == KEY_LANE_CLOSED)
 		return;
 	if (key_lane_is_under_way(lane) && lane->failure == 0) {
-		lane->detail = "cancelled";
+		lane->is_cancelled = true;
 		lane->actions->deadline(lane, 0);
 		lane->actions->release(lane, false);
 	}
@@ -181,8 +181,8 @@ key_lane_take_open(struct key_lane *lane, const char *bytes, size_t len)
 	lane->left = lane->open.frame.value + lane->open.body_len;
 	lane->up = lane->down = lane->sent_ms = lane->first_ms = 0;
 	lane->failure = 0;
-	lane->detail = "";
-	lane->is_ended = lane->is_retried = lane->is_reported = false;
+	lane->detail[0] = '\0';
+	lane->is_cancelled = lane->is_retried = lane->is_reported = false;
 	lane->began_ms = lane->actions->now_ms(lane);
 	key_lane_enter(lane, KEY_LANE_HEAD, "opened");
 	return sizeof(lane->open);
@@ -459,7 +459,6 @@ key_lane_upstream_ended(struct key_lane *lane, bool in_order)
 				    : "closed inside the response");
 		return;
 	}
-	lane->is_ended = true;
 	lane->actions->deadline(lane, 0);
 	lane->actions->release(lane, false);
 	key_lane_enter(lane, KEY_LANE_OVER, "the response ended");

@@ -43,6 +43,8 @@ enum key_lane_verdict { /* of a call that is over */
 	KEY_LANE_KEY_REFUSED /* it answered 401 or 403 */
 };
 
+#define KEY_LANE_DETAIL_MAX 128U
+
 struct key_lane;
 
 /* What key_lane.c has done for it. None may step the lane before it
@@ -80,8 +82,8 @@ struct key_lane {
 	uint64_t up, down; /* bytes of body and response */
 	uint64_t began_ms, sent_ms, first_ms; /* 0: not yet */
 	enum lane_failure failure;            /* 0: none */
-	const char *detail;                   /* of the failure; static */
-	bool is_ended; /* the response ended with the connection, in order */
+	char detail[KEY_LANE_DETAIL_MAX];     /* of the failure */
+	bool is_cancelled; /* the lane was closed while it was under way */
 	bool is_retried;
 	bool is_reported;
 	bool is_broken; /* the broker broke the rules of lane.h */

@@ -61,7 +61,6 @@ key_lane_io_read(struct key_lane_io *io)
 			key_lane_gone(&io->lane, "the broker closed it");
 		return false;
 	}
-	io->is_drained = (size_t)got < room;
 	if (io->in.len == 0)
 		taken = key_lane_take(&io->lane, scratch, (size_t)got);
 	if (taken < (size_t)got && buffer_append(&io->in, scratch + taken,

@@ -213,11 +213,10 @@ key_lane_net_count(
 	if (lane->failure != 0) {
 		counters->failed++;
 		counters->failures[lane->failure]++;
-	} else if (lane->state == KEY_LANE_ANSWER ||
-		   lane->state == KEY_LANE_OVER) {
-		counters->served++;
-	} else {
+	} else if (lane->is_cancelled) {
 		counters->cancelled++;
+	} else {
+		counters->served++;
 	}
 }
 
@@ -237,7 +236,9 @@ key_lane_net_report(struct key_lane *lane)
 	    LOG_TEXT(
 		"host", lane->provider != NULL ? lane->provider->host : ""),
 	    LOG_TEXT("address", address),
-	    LOG_TEXT("code", key_lane_failure_text(lane->failure)),
+	    LOG_TEXT("code", lane->is_cancelled
+				 ? "cancelled"
+				 : key_lane_failure_text(lane->failure)),
 	    LOG_TEXT("detail", lane->detail), LOG_UINT("up", lane->up),
 	    LOG_UINT("down", lane->down),
 	    LOG_UINT("sent_ms",

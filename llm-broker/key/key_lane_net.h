@@ -26,7 +26,7 @@ struct key_lane_io {
 	struct ip_addr address; /* of the connection, for the log */
 	uint64_t generation;    /* of the key it was sent with */
 	bool is_reused, is_resumed;
-	bool is_drained; /* the last read was short */
+	bool is_drained; /* the socket said that nothing is there */
 	bool is_waiting; /* on the list of those that have more to do */
 };
 

@@ -147,7 +147,8 @@ upstream_on_event(evutil_socket_t fd, short what, void *context)
 	struct upstream *upstream = context;
 
 	(void)fd;
-	upstream_wire_note(&upstream->wire, (what & EV_CLOSED) != 0);
+	(void)what;
+	upstream_wire_note(&upstream->wire);
 	/* A wire that died shows when it is read. */
 	(void)upstream_wire_flush(&upstream->wire);
 	switch (upstream->state) {

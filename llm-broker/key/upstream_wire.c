@@ -28,11 +28,9 @@ upstream_wire_close(struct upstream_wire *wire)
 }
 
 void
-upstream_wire_note(struct upstream_wire *wire, bool closing)
+upstream_wire_note(struct upstream_wire *wire)
 {
 	wire->is_drained = false;
-	if (closing)
-		wire->is_closing = true;
 }
 
 /* As much as the kernel takes. */
@@ -94,7 +92,7 @@ upstream_wire_receive(
 	ssize_t got;
 
 	*len_r = 0;
-	if (wire->is_drained && !wire->is_closing)
+	if (wire->is_drained)
 		return RESULT_NEED_MORE;
 	do
 		got = recv(wire->fd, bytes, size, MSG_DONTWAIT);
@@ -109,7 +107,6 @@ upstream_wire_receive(
 		wire->is_ended = true;
 		return RESULT_EOF;
 	}
-	wire->is_drained = (size_t)got < size;
 	wire->received += (uint64_t)got;
 	*len_r = (size_t)got;
 	return RESULT_OK;

@@ -22,18 +22,18 @@ struct upstream_wire {
 	int fd;
 	struct buffer unsent;
 	uint64_t sent, received; /* bytes the kernel took and gave */
-	bool is_drained; /* the last read was short: nothing more is there
-			  * until the loop says so */
-	bool is_closing; /* the other side's end was seen: a short read says
-			  * nothing any more */
-	bool is_ended;   /* and was read */
+	/* The kernel said that nothing is there; until the loop says
+	 * otherwise it is not asked again. (A short read says nothing: an
+	 * error may stand behind it, and has no edge of its own.) */
+	bool is_drained;
+	bool is_ended; /* the other side's end was read */
 };
 
 void upstream_wire_init(struct upstream_wire *wire, int fd);
 void upstream_wire_close(struct upstream_wire *wire);
 
-/* The loop reported an edge; closing: the other side's end was among it. */
-void upstream_wire_note(struct upstream_wire *wire, bool closing);
+/* The loop reported an edge. */
+void upstream_wire_note(struct upstream_wire *wire);
 
 /* All of it is taken, or the wire is dead: RESULT_CLOSED. The caller does
  * not send while much is unsent: RESULT_TOO_LONG. */

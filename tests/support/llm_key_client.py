@@ -96,6 +96,16 @@ class Lane:
         self.sock.close()
 
 
+def ended(sock):
+    """Wait until the other side closes, in order or with bytes unread."""
+    sock.settimeout(10)
+    try:
+        sock.recv(1)
+    except ConnectionResetError:
+        pass
+    sock.close()
+
+
 def whole(data):
     """A response with Content-Length is complete."""
     head, found, body = data.partition(b"\r\n\r\n")
@@ -181,12 +191,14 @@ class KeyProcess:
         message = {"type": "key", "provider": provider, "status": status}
         if status == "found":
             message["length"] = len(key)
-        send(mine, message)
-        if status == "found":
-            send(mine, key if isinstance(key, bytes) else key.encode())
-        mine.settimeout(10)
-        mine.recv(1)  # it closes its end
-        mine.close()
+        try:
+            send(mine, message)
+            if status == "found":
+                send(mine, key if isinstance(key, bytes) else key.encode())
+        except BrokenPipeError:
+            pass  # it was refused for its length alone
+        ended(mine)
+
 
     def stats(self):
         self.number += 1
