@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <event2/event_struct.h>
+#include <malloc.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
@@ -21,6 +22,8 @@
 
 #define KEY_LANE_IO_READ LANE_DATA_MAX /* bytes of one read of either side */
 #define KEY_LANE_IO_SCRATCH (sizeof(struct lane_frame) + LANE_DATA_MAX)
+#define KEY_LANE_IO_CROWD 32U /* changes that are worth a trim */
+#define KEY_LANE_IO_TRIM_MS 1000U
 /* A head that waits for its connection, and one read behind it. */
 #define KEY_LANE_IO_IN_MAX \
 	(sizeof(struct lane_open) + LANE_HEAD_MAX + KEY_LANE_IO_READ)
@@ -178,13 +181,36 @@ key_lane_io_free(struct key_lane_io *io)
 	free(io);
 }
 
+/* Connections that came and went since memory was given back. */
+static uint64_t
+key_lane_io_changes(const struct key_lane_world *world)
+{
+	return world->upstreams.counters.handshakes +
+	       world->upstreams.counters.closed - world->trimmed;
+}
+
+/* A handshake needs tens of kilobytes for a moment, a connection some for as
+ * long as it lives; what a crowd of them left free inside the heap goes back
+ * once it is over. */
+static void
+key_lane_io_trim(struct key_lane_world *world, uint64_t now_ms)
+{
+	if (key_lane_io_changes(world) < KEY_LANE_IO_CROWD ||
+	    now_ms < world->trim_ms)
+		return;
+	(void)malloc_trim(0); /* 0: nothing to give */
+	world->trimmed += key_lane_io_changes(world);
+	world->trim_ms = now_ms + KEY_LANE_IO_TRIM_MS;
+}
+
 /* The wheels turn while something is armed. */
 static void
 key_lane_io_keep_time(struct key_lane_world *world)
 {
 	const struct timeval tick = event_loop_timeval(DEADLINE_WHEEL_TICK_MS);
-	bool armed =
-	    world->lane_wheel.armed > 0 || world->upstream_wheel.armed > 0;
+	bool armed = world->lane_wheel.armed > 0 ||
+		     world->upstream_wheel.armed > 0 ||
+		     key_lane_io_changes(world) >= KEY_LANE_IO_CROWD;
 
 	if (armed && !event_pending(world->tick, EV_TIMEOUT, NULL))
 		(void)event_add(world->tick, &tick);
@@ -353,6 +379,7 @@ key_lane_io_on_tick(evutil_socket_t fd, short what, void *context)
 	    &world->lane_wheel, now, key_lane_io_on_lane_deadline, world);
 	deadline_wheel_tick(&world->upstream_wheel, now,
 	    key_lane_io_on_upstream_deadline, world);
+	key_lane_io_trim(world, now);
 	key_lane_io_keep_time(world);
 }
 

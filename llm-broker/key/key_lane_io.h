@@ -47,7 +47,8 @@ struct key_lane_world {
 	struct key_lane_io_list lanes, again;
 	size_t lane_count;
 	struct key_lane_counters counters;
-	char *scratch; /* one frame: what passes through */
+	uint64_t trimmed, trim_ms; /* changes then; not before */
+	char *scratch;             /* one frame: what passes through */
 	/* The broker broke the rules of lane.h: the process ends. */
 	void (*on_broken)(void *context);
 	void *context;

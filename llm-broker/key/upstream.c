@@ -58,6 +58,7 @@ upstream_close(struct upstream **upstream, const char *why)
 	upstream_tls_free(&gone->tls);
 	if (event_initialized(&gone->event))
 		(void)event_del(&gone->event);
+	site->world->counters.closed++;
 	site->world->counters.sent += gone->wire.sent;
 	site->world->counters.received += gone->wire.received;
 	upstream_wire_close(&gone->wire);

@@ -43,6 +43,7 @@ struct upstream_world {
 	struct deadline_wheel *wheel; /* fires upstream_on_deadline */
 	struct upstream_counters {
 		uint64_t dialed, handshakes, resumed, reused, stale, failed;
+		uint64_t closed;
 		uint64_t sent, received; /* bytes of TLS, of ended ones */
 	} counters;
 };

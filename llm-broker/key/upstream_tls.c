@@ -434,6 +434,10 @@ upstream_tls_read(
 		return RESULT_OK;
 	result = upstream_tls_result(tls, ret);
 	ERR_clear_error();
+	/* SSL_MODE_RELEASE_BUFFERS lets go of what was read into, but not of
+	 * the 16 KiB that were written from, and a ticket brings them back. */
+	if (result == RESULT_NEED_MORE)
+		(void)SSL_free_buffers(tls->ssl); /* 0: they are in use */
 	return result == RESULT_NEED_MORE || result == RESULT_EOF
 		   ? result
 		   : RESULT_CLOSED;
