@@ -73,8 +73,9 @@ key_holder_site(struct key_holder *holder, size_t index,
 	if (provider->tls)
 		result = key_holder_bundle(bundles, message, bundle);
 	if (provider->tls && result == RESULT_OK)
-		result = upstream_tls_context_new(bundles->trusts[bundle],
-		    provider->host, &provider->endpoint.address, &tls);
+		result = upstream_tls_context_new(holder->library,
+		    bundles->trusts[bundle], provider->host,
+		    &provider->endpoint.address, &tls);
 	if (result != RESULT_OK)
 		return result;
 	upstream_pool_init(
@@ -314,7 +315,7 @@ key_holder_init(struct key_holder *holder, struct event_base *base,
 	world->upstreams.config = &holder->config;
 	world->on_broken = key_holder_on_broken;
 	world->context = holder;
-	if (upstream_tls_prepare() != RESULT_OK ||
+	if (upstream_tls_library_new(&holder->library) != RESULT_OK ||
 	    dns_new(base, &dns, &world->upstreams.dns) != RESULT_OK ||
 	    key_lane_io_init(world) != RESULT_OK ||
 	    key_holder_make_store(holder) != RESULT_OK)
@@ -328,6 +329,7 @@ key_holder_close(struct key_holder *holder)
 	peer_free(&holder->broker);
 	key_lane_io_close(&holder->world);
 	key_store_free(&holder->world.store);
+	upstream_tls_library_free(&holder->library);
 	dns_free(&holder->world.upstreams.dns);
 	key_config_clear(&holder->config);
 }

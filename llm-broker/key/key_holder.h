@@ -21,6 +21,7 @@
 struct key_holder {
 	struct event_base *base;
 	struct key_config config;
+	struct upstream_tls_library *library;
 	struct key_lane_world world;
 	struct peer *broker;
 	bool is_broken; /* a child of ours broke a rule of its pair */

@@ -9,7 +9,6 @@
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
-#include <openssl/provider.h>
 #include <openssl/rand.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -22,11 +21,16 @@
 #define UPSTREAM_TLS_READ_AHEAD 32768U /* bytes asked of the kernel at once */
 #define UPSTREAM_TLS_SESSION_S 3600L   /* a session is not used for longer */
 
+struct upstream_tls_library {
+	BIO_METHOD *method; /* onto a struct upstream_wire */
+};
+
 struct upstream_tls_trust {
 	X509_STORE *store;
 };
 
 struct upstream_tls_context {
+	const struct upstream_tls_library *library;
 	SSL_CTX *ctx;
 	char *host; /* for SNI; NULL for a literal */
 	SSL_SESSION *sessions[UPSTREAM_TLS_SESSIONS_MAX]; /* oldest first */
@@ -39,8 +43,6 @@ struct upstream_tls {
 	struct upstream_tls_context *context;
 	bool is_dead; /* OpenSSL found a fault: nothing more is said */
 };
-
-static BIO_METHOD *upstream_tls_method; /* made once, read only after */
 
 static int
 upstream_tls_bio_write(BIO *bio, const char *bytes, int len)
@@ -84,40 +86,53 @@ upstream_tls_bio_ctrl(BIO *bio, int command, long number, void *pointer)
 	return 0;
 }
 
-static enum result
-upstream_tls_make_method(void)
+static bool
+upstream_tls_make_method(struct upstream_tls_library *library)
 {
 	int type = BIO_get_new_index();
 
-	if (type < 0)
-		return RESULT_INTERNAL;
-	upstream_tls_method = BIO_meth_new(type | BIO_TYPE_SOURCE_SINK, "wire");
-	if (upstream_tls_method == NULL ||
-	    BIO_meth_set_write(upstream_tls_method, upstream_tls_bio_write) !=
-		1 ||
-	    BIO_meth_set_read(upstream_tls_method, upstream_tls_bio_read) !=
-		1 ||
-	    BIO_meth_set_ctrl(upstream_tls_method, upstream_tls_bio_ctrl) != 1)
-		return RESULT_NO_MEMORY;
-	return RESULT_OK;
+	if (type >= 0)
+		library->method =
+		    BIO_meth_new(type | BIO_TYPE_SOURCE_SINK, "wire");
+	return library->method != NULL &&
+	       BIO_meth_set_write(library->method, upstream_tls_bio_write) ==
+		   1 &&
+	       BIO_meth_set_read(library->method, upstream_tls_bio_read) == 1 &&
+	       BIO_meth_set_ctrl(library->method, upstream_tls_bio_ctrl) == 1;
 }
 
 enum result
-upstream_tls_prepare(void)
+upstream_tls_library_new(struct upstream_tls_library **library_r)
 {
+	struct upstream_tls_library *library = calloc(1, sizeof(*library));
 	uint8_t drawn[32];
 
+	*library_r = NULL;
+	if (library == NULL)
+		return RESULT_NO_MEMORY;
 	if (OPENSSL_init_ssl(OPENSSL_INIT_NO_LOAD_CONFIG |
 				 OPENSSL_INIT_LOAD_SSL_STRINGS |
 				 OPENSSL_INIT_LOAD_CRYPTO_STRINGS,
 		NULL) != 1 ||
-	    OSSL_PROVIDER_load(NULL, "default") == NULL ||
 	    RAND_bytes(drawn, sizeof(drawn)) != 1 ||
-	    RAND_priv_bytes(drawn, sizeof(drawn)) != 1)
+	    RAND_priv_bytes(drawn, sizeof(drawn)) != 1 ||
+	    !upstream_tls_make_method(library)) {
+		upstream_tls_library_free(&library);
 		return RESULT_INTERNAL;
+	}
 	OPENSSL_cleanse(drawn, sizeof(drawn));
-	return upstream_tls_method != NULL ? RESULT_OK
-					   : upstream_tls_make_method();
+	*library_r = library;
+	return RESULT_OK;
+}
+
+void
+upstream_tls_library_free(struct upstream_tls_library **library)
+{
+	if (*library == NULL)
+		return;
+	BIO_meth_free((*library)->method);
+	free(*library);
+	*library = NULL;
 }
 
 /* --- trust --- */
@@ -247,15 +262,16 @@ upstream_tls_set_sessions(struct upstream_tls_context *context)
 }
 
 enum result
-upstream_tls_context_new(const struct upstream_tls_trust *trust,
-    const char *host, const struct ip_addr *literal,
-    struct upstream_tls_context **context_r)
+upstream_tls_context_new(const struct upstream_tls_library *library,
+    const struct upstream_tls_trust *trust, const char *host,
+    const struct ip_addr *literal, struct upstream_tls_context **context_r)
 {
 	struct upstream_tls_context *context = calloc(1, sizeof(*context));
 
 	*context_r = NULL;
 	if (context == NULL)
 		return RESULT_NO_MEMORY;
+	context->library = library;
 	context->ctx = SSL_CTX_new(TLS_client_method());
 	if (literal->family == 0)
 		context->host = strdup(host); /* no name for a literal */
@@ -308,7 +324,7 @@ upstream_tls_new(struct upstream_tls_context *context,
     struct upstream_wire *wire, struct upstream_tls **tls_r)
 {
 	struct upstream_tls *tls = calloc(1, sizeof(*tls));
-	BIO *bio = BIO_new(upstream_tls_method);
+	BIO *bio = BIO_new(context->library->method);
 
 	*tls_r = NULL;
 	if (tls != NULL)

@@ -6,8 +6,8 @@
  * (upstream_wire.h): a write is always taken whole, so the plaintext of a
  * request, key included, need not outlive the call. (libevent's
  * bufferevent_openssl would keep it in evbuffers, and copy twice.)
- * Everything OpenSSL reads or opens is read in upstream_tls_prepare, before
- * confinement.
+ * Everything OpenSSL reads or opens is read in upstream_tls_library_new,
+ * before confinement.
  */
 #ifndef LLM_BROKER_KEY_UPSTREAM_TLS_H
 #define LLM_BROKER_KEY_UPSTREAM_TLS_H
@@ -24,8 +24,11 @@
 #define UPSTREAM_TLS_SESSIONS_MAX 8U       /* kept per provider */
 #define UPSTREAM_TLS_WHY_MAX 128U
 
-/* Once, before confinement: no configuration file, error texts, entropy. */
-enum result upstream_tls_prepare(void);
+/* Once, before confinement: no configuration file, error texts, entropy,
+ * the BIO. Outlives every context. */
+struct upstream_tls_library; /* opaque */
+enum result upstream_tls_library_new(struct upstream_tls_library **library_r);
+void upstream_tls_library_free(struct upstream_tls_library **library);
 
 /* The certificates of a bundle (PEM). RESULT_BAD: none, or one that cannot
  * be read. Shared by contexts. */
@@ -37,9 +40,9 @@ void upstream_tls_trust_free(struct upstream_tls_trust **trust);
 /* What all connections to one provider share. host is the name the
  * certificate must be for; literal (family 0: none) the address instead. */
 struct upstream_tls_context; /* opaque */
-enum result upstream_tls_context_new(const struct upstream_tls_trust *trust,
-    const char *host, const struct ip_addr *literal,
-    struct upstream_tls_context **context_r);
+enum result upstream_tls_context_new(const struct upstream_tls_library *library,
+    const struct upstream_tls_trust *trust, const char *host,
+    const struct ip_addr *literal, struct upstream_tls_context **context_r);
 void upstream_tls_context_free(struct upstream_tls_context **context);
 
 /* One connection; wire is borrowed and outlives it. */

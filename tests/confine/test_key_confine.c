@@ -164,15 +164,19 @@ main(void)
 	    cmocka_unit_test(test_key_confine_works),
 	};
 	socklen_t len = sizeof(test_key_confine_address);
+	struct upstream_tls_library *library = NULL;
+	int failed;
 	struct sockaddr *address = (struct sockaddr *)&test_key_confine_address;
 
 	test_key_confine_address.sin_family = AF_INET;
 	test_key_confine_address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
 	test_key_confine_listener = socket(AF_INET, SOCK_STREAM, 0);
-	if (upstream_tls_prepare() != RESULT_OK ||
+	if (upstream_tls_library_new(&library) != RESULT_OK ||
 	    bind(test_key_confine_listener, address, len) != 0 ||
 	    listen(test_key_confine_listener, 4) != 0 ||
 	    getsockname(test_key_confine_listener, address, &len) != 0)
 		return 1;
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	failed = cmocka_run_group_tests(tests, NULL, NULL);
+	upstream_tls_library_free(&library);
+	return failed;
 }

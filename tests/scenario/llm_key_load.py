@@ -16,6 +16,8 @@ BIG = 256 << 20
 # A sanitizer keeps freed memory on purpose.
 with open(llm_key_client.PROGRAM, "rb") as file:
     SANITIZED = b"__asan_init" in file.read()
+GROWTH = (16 if SANITIZED else 1) << 10  # kB
+MOST = (512 if SANITIZED else 32) << 10
 
 
 def descriptors(key):
@@ -98,7 +100,7 @@ def slow_reader():
     check("a reader that does not read stops the provider",
           0 < stuck < 64 << 20, stuck)
     check("nobody's deadline ends it", key.stats()["failed"] == 0)
-    check("memory does not grow", highest - before < 1024,
+    check("memory does not grow", highest - before < GROWTH,
           (before, highest))
     total, begin = 0, time.monotonic()
     lane.sock.settimeout(30)
@@ -112,7 +114,7 @@ def slow_reader():
     print(f"# {total >> 20} MiB in {took:.2f}s, RSS at most {highest} kB")
     check("and then the stream goes on", total >= BIG // 2, total)
     highest = max(highest, key.rss_kb())
-    check("within 32 MiB", highest < 32 << 10, highest)
+    check("within 32 MiB", highest < MOST, highest)
     lane.close()
     key.stop()
 
@@ -150,7 +152,7 @@ def slow_provider():
     stuck = BIG // 4 - left
     check("a provider that does not read stops the broker",
           0 < stuck < 32 << 20, stuck)
-    check("memory does not grow", key.rss_kb() - before < 1024,
+    check("memory does not grow", key.rss_kb() - before < GROWTH,
           (before, key.rss_kb()))
     hold.set()
     lane.sock.setblocking(True)
@@ -160,7 +162,7 @@ def slow_provider():
     data, end = lane.response(llm_key_client.whole)
     check("and then the whole body arrives", got == [BIG // 4]
           and end is None, (got, data, end))
-    check("within 32 MiB", key.rss_kb() < 32 << 10, key.rss_kb())
+    check("within 32 MiB", key.rss_kb() < MOST, key.rss_kb())
     key.stop()
 
 
