@@ -19,7 +19,7 @@
 static const char *const key_lane_states[] = {"free", "head", "key", "connect",
     "send", "body", "answer", "over", "closed"};
 static const char *const key_lane_failures[] = {"", "credential_unavailable",
-    "key_refused_lately", "lookup_failed", "address_not_allowed", "dial_failed",
+    "key_refused", "lookup_failed", "address_not_allowed", "dial_failed",
     "upstream_tls", "timeout", "upstream_closed", "bad_head",
     "too_many_connections"};
 

@@ -354,10 +354,14 @@ key_store_new(struct event_base *base, const struct key_store_options *options,
 void
 key_store_free(struct key_store **store)
 {
+	struct key_store_pair *pair, *next;
+
 	if (*store == NULL)
 		return;
-	while (!TAILQ_EMPTY(&(*store)->pairs))
-		key_store_pair_free(TAILQ_FIRST(&(*store)->pairs));
+	for (pair = TAILQ_FIRST(&(*store)->pairs); pair != NULL; pair = next) {
+		next = TAILQ_NEXT(pair, link);
+		key_store_pair_free(pair);
+	}
 	for (size_t i = 0; i < (*store)->count; i++)
 		key_store_slot_wipe(&(*store)->slots[i]);
 	secret_free(&(*store)->message);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What can be a key: it becomes part of an HTTP header, so it is printable
- * ASCII without spaces, 16 to 16384 bytes. Pure. Used by the helper when a
+ * ASCII without spaces, 16 to 2048 bytes. Pure. Used by the helper when a
  * key is taken and again when one is read.
  */
 #ifndef LLM_BROKER_KEYRING_KEY_RULE_H
@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 #define KEY_RULE_MIN 16U
-#define KEY_RULE_MAX 16384U /* SECRET_MAX */
+#define KEY_RULE_MAX 2048U /* a longer one fits no redaction pattern */
 /* Four characters of a shorter key would be too much of it. */
 #define KEY_RULE_LAST4_MIN 20U
 
