@@ -67,7 +67,8 @@ check_tidy() {
 # out, by name: they are about system calls that this valgrind does not know
 # (pidfd_open, openat2, seccomp, memfd_secret), or about dying by a signal.
 no_valgrind=" unit_cgroup_kill unit_engine_leaves unit_image_layout
- unit_init_filter unit_secret machine_audit machine_holder_kill "
+ unit_init_filter unit_secret machine_audit machine_holder_kill
+ machine_key_reader "
 check_valgrind() {
 	deploy/build release
 	local test name failed=0
