@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * `agentnode runs list|show`: the sandboxes there were and are, as the
- * audit chain tells them. Called by command_dispatch. It changes nothing.
+ * audit chain and the records of agents tell them. Called by command_dispatch.
+ * It changes nothing.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -12,6 +13,7 @@
 #include "supervisor/command/command.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/ledger/audit_verify.h"
+#include "supervisor/policy/run_record.h"
 
 #define COMMAND_RUNS_LAST 50U
 #define COMMAND_RUNS_LAST_MAX 100000U
@@ -50,7 +52,8 @@ command_runs_parse(
 	return last > 0 && last <= COMMAND_RUNS_LAST_MAX;
 }
 
-/* A launch makes a row; removal or refusal of the same run completes it. */
+/* A launch makes a row; removal or refusal of the same run completes it, and
+ * agent_run has what an agent did. */
 static void
 command_runs_each(const json_t *record, void *context)
 {
@@ -72,6 +75,8 @@ command_runs_each(const json_t *record, void *context)
 		json_object_set(row, "launch", (json_t *)record);
 	else if (strcmp(event, "removal") == 0 || strcmp(event, "refusal") == 0)
 		json_object_set(row, "end", (json_t *)record);
+	else if (strcmp(event, "agent_run") == 0)
+		json_object_set(row, "agent", (json_t *)record);
 }
 
 static json_t *
@@ -113,17 +118,21 @@ command_runs_row(
 {
 	const json_t *launch = json_object_get(row, "launch");
 	const json_t *end = json_object_get(row, "end");
+	const json_t *agent =
+	    json_object_get(json_object_get(row, "agent"), "fields");
 
-	return json_pack(
-	    "{s:s, s:O?, s:O?, s:O?, s:s, s:O?, s:O?, s:O?, s:O?, s:O?}", "run",
-	    run, "kind", command_runs_field(row, "kind"), "package",
+	return json_pack("{s:s, s:O?, s:O?, s:O?, s:s, s:O?, s:O?, s:O?, s:O?,"
+			 " s:O?, s:O?, s:O?}",
+	    "run", run, "kind", command_runs_field(row, "kind"), "package",
 	    command_runs_field(row, "package"), "version",
 	    command_runs_field(row, "version"), "status",
 	    command_runs_status(row, run, files), "started",
 	    json_object_get(launch, "ts"), "ended", json_object_get(end, "ts"),
 	    "code", command_runs_field(row, "code"), "exit_code",
 	    command_runs_field(row, "exit_code"), "signal",
-	    command_runs_field(row, "signal"));
+	    command_runs_field(row, "signal"), "llm_calls",
+	    json_object_get(json_object_get(agent, "llm"), "calls"),
+	    "tool_calls", json_object_get(agent, "tool_calls"));
 }
 
 /* All runs of the chain, by id in the order of their first record. */
@@ -156,6 +165,24 @@ command_runs_shown(const json_t *row, const char *name)
 	return text != NULL && text[0] != '\0' ? text : "-";
 }
 
+static void
+command_runs_print_row(const json_t *row)
+{
+	const json_t *calls = json_object_get(row, "llm_calls");
+	const json_t *tools = json_object_get(row, "tool_calls");
+
+	printf("%-16s  %-24s  %-8s  %-8s  %-24s  %s",
+	    command_runs_shown(row, "run"), command_runs_shown(row, "started"),
+	    command_runs_shown(row, "status"), command_runs_shown(row, "kind"),
+	    command_runs_shown(row, "package"),
+	    command_runs_shown(row, "code"));
+	if (json_is_integer(calls))
+		printf("  llm %" JSON_INTEGER_FORMAT
+		       " tools %" JSON_INTEGER_FORMAT,
+		    json_integer_value(calls), json_integer_value(tools));
+	putchar('\n');
+}
+
 static int
 command_runs_print(const json_t *list, bool json)
 {
@@ -170,12 +197,7 @@ command_runs_print(const json_t *list, bool json)
 		json_decref(answer);
 		return code;
 	}
-	json_array_foreach(list, i, row) printf(
-	    "%-16s  %-24s  %-8s  %-8s  %-24s  %s\n",
-	    command_runs_shown(row, "run"), command_runs_shown(row, "started"),
-	    command_runs_shown(row, "status"), command_runs_shown(row, "kind"),
-	    command_runs_shown(row, "package"),
-	    command_runs_shown(row, "code"));
+	json_array_foreach(list, i, row) command_runs_print_row(row);
 	return COMMAND_DONE;
 }
 
@@ -216,11 +238,50 @@ command_runs_list(int argc, char **argv)
 	return code;
 }
 
+/* The lines of runs/RUN.jsonl; null when there are none. */
+static int
+command_runs_record(const char *run, json_t **lines_r)
+{
+	struct json_fault fault = {""};
+	struct state_dir home;
+	enum result result = state_dir_home(false, &home, &fault);
+
+	*lines_r = NULL;
+	if (result == RESULT_OK)
+		result = run_record_read(&home, run, lines_r, &fault);
+	state_dir_close(&home);
+	return result == RESULT_OK || result == RESULT_NOT_FOUND
+		   ? COMMAND_DONE
+		   : command_fault(result, &fault);
+}
+
+static int
+command_runs_show_one(const char *run, const json_t *row)
+{
+	json_t *answer, *lines;
+	int code;
+
+	if (row == NULL)
+		return command_error(COMMAND_NO,
+		    "there is no run '%.64s'; 'agentnode runs list' shows them",
+		    run);
+	code = command_runs_record(run, &lines);
+	if (code != COMMAND_DONE)
+		return code;
+	answer = json_pack("{s:s, s:O?, s:O?, s:O?, s:o?}", "run", run,
+	    "launch", json_object_get(row, "launch"), "end",
+	    json_object_get(row, "end"), "agent", json_object_get(row, "agent"),
+	    "record", lines);
+	code = command_print_json(answer);
+	json_decref(answer);
+	return code;
+}
+
 static int
 command_runs_show(int argc, char **argv)
 {
 	struct command_runs_options options;
-	json_t *rows, *row, *answer;
+	json_t *rows;
 	int code;
 
 	if (!command_runs_parse(argc, argv, &options) || argc - optind != 1)
@@ -228,18 +289,8 @@ command_runs_show(int argc, char **argv)
 	code = command_runs_read(&rows);
 	if (code != COMMAND_DONE)
 		return code;
-	row = json_object_get(rows, argv[optind]);
-	if (row == NULL)
-		code = command_error(COMMAND_NO,
-		    "there is no run '%.64s'; 'agentnode runs list' shows them",
-		    argv[optind]);
-	else {
-		answer = json_pack("{s:s, s:O?, s:O?}", "run", argv[optind],
-		    "launch", json_object_get(row, "launch"), "end",
-		    json_object_get(row, "end"));
-		code = command_print_json(answer);
-		json_decref(answer);
-	}
+	code = command_runs_show_one(
+	    argv[optind], json_object_get(rows, argv[optind]));
 	json_decref(rows);
 	return code;
 }
@@ -249,7 +300,9 @@ const struct command command_runs_rows[] = {
 	"Usage: agentnode runs list [--last N] [--json]\n\n"
 	"One line per run: id, start, status (running, ended, refused, or\n"
 	"lost: its supervisor died before it could record the end), kind,\n"
-	"package, code. It is read from the audit chain.\n\n"
+	"package, code, and for an agent the calls it made (LLM, tools). It "
+	"is\n"
+	"read from the audit chain.\n\n"
 	"Options:\n"
 	"  --last N   only the last N runs (50)\n"
 	"  --json     {\"runs\": [...]}\n\n"
@@ -258,7 +311,9 @@ const struct command command_runs_rows[] = {
 	command_runs_list},
     {"runs show", "print the records of one run",
 	"Usage: agentnode runs show RUN [--json]\n\n"
-	"Prints the launch and the end record as JSON.\n\n"
+	"Prints as JSON the records of the audit chain: launch, end and, for\n"
+	"an agent, the sums of its calls; and the lines of its own record\n"
+	"(AGENTNODE_HOME/runs/RUN.jsonl) while that is kept.\n\n"
 	"Options:\n"
 	"  --json     the same: it is JSON anyway\n\n"
 	"Example:\n"

@@ -21,6 +21,7 @@ extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
 extern const struct command command_runs_rows[];
+extern const struct command command_llm_rows[];
 extern const struct command command_egress_rows[];
 extern const struct command command_probe_rows[];
 extern const struct command command_completion_rows[];
@@ -42,6 +43,7 @@ const struct command *const command_groups[] = {
     command_audit_rows,
     command_logs_rows,
     command_runs_rows,
+    command_llm_rows,
     command_egress_rows,
     command_probe_rows,
     command_completion_rows,
