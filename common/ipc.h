@@ -75,10 +75,6 @@ enum ipc_type {
 	IPC_UPSTREAM_OPEN, /* broker -> key: one end of a lane (lane.h) */
 	IPC_BUDGET_OPEN,   /* supervisor -> ledger: limits of one run */
 	IPC_BUDGET_CLOSE,  /* supervisor -> ledger: the run is over */
-	IPC_RESERVE,       /* broker -> ledger: before a call */
-	IPC_RESERVED,      /* ledger -> broker: it fits and is noted */
-	IPC_REFUSED,       /* ledger -> broker: it does not fit */
-	IPC_SETTLE,        /* broker -> ledger: what the call used */
 	IPC_USAGE,         /* broker -> supervisor: counts, no content */
 	IPC_TOOL_CALL,     /* gate -> supervisor: run this tool */
 	IPC_TOOL_RESULT,   /* supervisor -> gate: its bounded result */

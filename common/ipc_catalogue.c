@@ -47,8 +47,6 @@
 
 static const char *const ipc_catalogue_kinds[] = {
     "connect", "direct", "llm", "tools", NULL};
-static const char *const ipc_catalogue_scopes[] = {
-    "run", "agent_day", "host_day", NULL};
 static const char *const ipc_catalogue_key_states[] = {
     "found", "missing", "unavailable", NULL};
 static const char *const ipc_catalogue_verdicts[] = {"allow", "deny", NULL};
@@ -103,18 +101,6 @@ static const struct ipc_field ipc_catalogue_key_pattern[] = {PROVIDER,
     {"patterns", IPC_LIST, 1, 0, PATTERNS_MAX, NULL}, END};
 static const struct ipc_field ipc_catalogue_budget_open[] = {SANDBOX,
     {"package", IPC_TEXT, 1, 1, ID_MAX, NULL}, OBJECT("limits", 1), END};
-static const struct ipc_field ipc_catalogue_reserve[] = {
-    {"provider", IPC_TEXT, 1, 1, WORD_MAX, NULL},
-    {"model", IPC_TEXT, 1, 1, MODEL_MAX, NULL}, OBJECT("amounts", 1), END};
-static const struct ipc_field ipc_catalogue_refused[] = {
-    {"scope", IPC_TEXT, 1, 1, WORD_MAX, ipc_catalogue_scopes},
-    {"amount", IPC_TEXT, 1, 1, WORD_MAX, NULL},
-    {"limit", IPC_NUMBER, 1, 0, INT64_MAX, NULL},
-    {"used", IPC_NUMBER, 1, 0, INT64_MAX, NULL},
-    {"retry_after_s", IPC_NUMBER, 0, 0, 86400, NULL}, END};
-static const struct ipc_field ipc_catalogue_settle[] = {
-    {"code", IPC_TEXT, 1, 0, WORD_MAX, NULL}, OBJECT("amounts", 1),
-    {"estimated", IPC_FLAG, 1, 0, 0, NULL}, END};
 static const struct ipc_field ipc_catalogue_usage[] = {SANDBOX,
     {"provider", IPC_TEXT, 1, 0, WORD_MAX, NULL},
     {"model", IPC_TEXT, 1, 0, MODEL_MAX, NULL},
@@ -177,14 +163,6 @@ static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
 	ipc_catalogue_budget_open},
     {"budget_close", IPC_BUDGET_CLOSE, SUPERVISOR, LEDGER, STARTED, 1, 0, 0,
 	ipc_catalogue_sandbox},
-    {"reserve", IPC_RESERVE, BROKER, LEDGER, IPC_RUNNING, 1, 0, 0,
-	ipc_catalogue_reserve},
-    {"reserved", IPC_RESERVED, LEDGER, BROKER, IPC_RUNNING, 1, 0, 0,
-	ipc_catalogue_none},
-    {"refused", IPC_REFUSED, LEDGER, BROKER, IPC_RUNNING, 1, 0, 0,
-	ipc_catalogue_refused},
-    {"settle", IPC_SETTLE, BROKER, LEDGER, IPC_RUNNING, 1, 0, 0,
-	ipc_catalogue_settle},
     {"usage", IPC_USAGE, BROKER, SUPERVISOR, STARTED, 0, 0, 0,
 	ipc_catalogue_usage},
     {"tool_call", IPC_TOOL_CALL, GATE, SUPERVISOR, IPC_RUNNING, 1, 0, 1,

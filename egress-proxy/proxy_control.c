@@ -247,10 +247,6 @@ proxy_control_on_message(struct ipc_message *message, void *context)
 	case IPC_UPSTREAM_OPEN:
 	case IPC_BUDGET_OPEN:
 	case IPC_BUDGET_CLOSE:
-	case IPC_RESERVE:
-	case IPC_RESERVED:
-	case IPC_REFUSED:
-	case IPC_SETTLE:
 	case IPC_USAGE:
 	case IPC_TOOL_CALL:
 	case IPC_TOOL_RESULT:

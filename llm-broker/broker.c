@@ -233,6 +233,7 @@ broker_close_sandbox(struct broker *broker)
 	if (broker->run.grant == NULL)
 		return;
 	broker_tell_all(broker, CALL_EVENT_SANDBOX_CLOSED);
+	broker_ledger_flush(&broker->ledger);
 	broker_flush(broker);
 	broker_free_retired(broker);
 	grant_free(&broker->run.grant);

@@ -1,18 +1,26 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Messages to and from the ledger. Called by broker.c and the event loop.
- * Must never let a call go on without an answer, nor leave a reservation
- * that came too late unsettled.
+ * Records to and from the ledger. Called by broker.c and the event loop.
+ * What calls ask in one turn of the loop goes in one datagram at its end; a
+ * settlement alone waits a moment for company, for the next call of the same
+ * agent is often near. Must never let a call go on without an answer, nor
+ * leave a reservation that came too late unsettled.
  */
 #include "llm-broker/broker_ledger.h"
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "common/peer.h"
 #include "llm-broker/call_io.h"
+#include "supervisor/ledger/budget_limits.h"
+#include "supervisor/ledger/budget_pair.h"
+#include "supervisor/ledger/budget_wire.h"
+
+#define BROKER_LEDGER_MOMENT_MS 2U
 
 struct broker_ledger_wait {
 	TAILQ_ENTRY(broker_ledger_wait) link;
@@ -23,59 +31,76 @@ struct broker_ledger_wait {
 void
 broker_ledger_init(struct broker_ledger *ledger)
 {
-	ledger->peer = NULL;
+	ledger->pair = NULL;
+	ledger->flush = NULL;
 	ledger->waiting_count = 0;
 	TAILQ_INIT(&ledger->waiting);
 }
 
-static json_t *
-broker_ledger_amounts(const struct call_amounts *amounts)
+static void
+broker_ledger_on_flush(evutil_socket_t fd, short what, void *context)
 {
-	return json_pack("{s:I,s:I,s:I,s:I,s:I}", "requests",
-	    (json_int_t)amounts->requests, "input_chars",
-	    (json_int_t)amounts->input_chars, "output_chars",
-	    (json_int_t)amounts->output_chars, "tokens",
-	    (json_int_t)(amounts->input_tokens + amounts->output_tokens),
-	    "cost_microusd", (json_int_t)amounts->cost);
+	(void)fd;
+	(void)what;
+	broker_ledger_flush(context);
+}
+
+void
+broker_ledger_flush(struct broker_ledger *ledger)
+{
+	if (ledger->pair != NULL)
+		(void)budget_pair_flush(ledger->pair);
+}
+
+static void
+broker_ledger_fill(struct budget_wire_ask *ask, enum budget_wire_kind kind,
+    uint64_t number, const struct call_amounts *amounts)
+{
+	memset(ask, 0, sizeof(*ask));
+	ask->magic = BUDGET_WIRE_MAGIC;
+	ask->kind = kind;
+	ask->call = number;
+	ask->amounts[BUDGET_REQUESTS] = (int64_t)amounts->requests;
+	ask->amounts[BUDGET_INPUT_CHARS] = (int64_t)amounts->input_chars;
+	ask->amounts[BUDGET_OUTPUT_CHARS] = (int64_t)amounts->output_chars;
+	ask->amounts[BUDGET_TOKENS] =
+	    (int64_t)(amounts->input_tokens + amounts->output_tokens);
+	ask->amounts[BUDGET_COST] = amounts->cost;
 }
 
 static enum result
-broker_ledger_send(
-    struct broker_ledger *ledger, enum ipc_type type, uint64_t id, json_t *body)
+broker_ledger_put(
+    struct broker_ledger *ledger, const struct budget_wire_ask *ask)
 {
-	struct ipc_message message;
-	enum result result = RESULT_CLOSED;
-
-	ipc_message_init(&message, type, id);
-	message.body = body;
-	if (body == NULL)
-		result = RESULT_NO_MEMORY;
-	else if (ledger->peer != NULL)
-		result = peer_send(ledger->peer, &message);
-	ipc_message_clear(&message);
-	return result;
+	return ledger->pair != NULL ? budget_pair_put(ledger->pair, ask)
+				    : RESULT_CLOSED;
 }
 
 static void
 broker_ledger_settle_with(struct broker_ledger *ledger, uint64_t number,
-    const char *code, const struct call_amounts *amounts, bool estimated)
+    bool served, const struct call_amounts *amounts, bool estimated)
 {
-	enum result result = broker_ledger_send(ledger, IPC_SETTLE, number,
-	    json_pack("{s:s,s:o,s:b}", "code", code, "amounts",
-		broker_ledger_amounts(amounts), "estimated", (int)estimated));
+	struct timeval moment = event_loop_timeval(BROKER_LEDGER_MOMENT_MS);
+	struct budget_wire_ask ask;
+	enum result result;
 
+	broker_ledger_fill(&ask, BUDGET_WIRE_SETTLE, number, amounts);
+	ask.served = served;
+	ask.estimated = estimated;
+	result = broker_ledger_put(ledger, &ask);
 	if (result != RESULT_OK)
 		log_event(LOG_ERROR_LEVEL, "settle_failed",
 		    LOG_UINT("id", number),
 		    LOG_TEXT("result", result_text(result)));
+	else if (!event_pending(ledger->flush, EV_TIMEOUT, NULL))
+		(void)event_add(ledger->flush, &moment);
 }
 
 void
 broker_ledger_settle(struct broker_ledger *ledger, const struct call *call)
 {
-	broker_ledger_settle_with(ledger, call->number,
-	    call_code_text(call->code), &call->charge.used,
-	    call->charge.estimated);
+	broker_ledger_settle_with(ledger, call->number, call->code == CALL_OK,
+	    &call->charge.used, call->charge.estimated);
 }
 
 enum result
@@ -83,20 +108,24 @@ broker_ledger_reserve(struct broker_ledger *ledger, struct call *call)
 {
 	struct broker_ledger_wait *wait = calloc(1, sizeof(*wait));
 	const char *model = call->model[0] != '\0' ? call->model : "-";
+	struct budget_wire_ask ask;
 	enum result result;
 
 	if (wait == NULL)
 		return RESULT_NO_MEMORY;
 	wait->call = call;
 	wait->number = call->number;
-	result = broker_ledger_send(ledger, IPC_RESERVE, call->number,
-	    json_pack("{s:s,s:s,s:o}", "provider",
-		provider_name(call->provider), "model", model, "amounts",
-		broker_ledger_amounts(&call->charge.reserve)));
+	broker_ledger_fill(
+	    &ask, BUDGET_WIRE_RESERVE, call->number, &call->charge.reserve);
+	(void)snprintf(ask.provider, sizeof(ask.provider), "%s",
+	    provider_name(call->provider));
+	(void)snprintf(ask.model, sizeof(ask.model), "%s", model);
+	result = broker_ledger_put(ledger, &ask);
 	if (result != RESULT_OK) {
 		free(wait);
 		return result;
 	}
+	event_active(ledger->flush, EV_TIMEOUT, 0);
 	TAILQ_INSERT_TAIL(&ledger->waiting, wait, link);
 	ledger->waiting_count++;
 	return RESULT_OK;
@@ -123,17 +152,13 @@ broker_ledger_forget(struct broker_ledger *ledger, struct call *call)
 		wait->call = NULL;
 }
 
-/* Whose answer it is; the wait is over. *found_r false: nobody's. */
+/* The wait is over; whose it was, or NULL. */
 static struct call *
-broker_ledger_take(struct broker_ledger *ledger, uint64_t number, bool *found_r)
+broker_ledger_end_wait(
+    struct broker_ledger *ledger, struct broker_ledger_wait *wait)
 {
-	struct broker_ledger_wait *wait = broker_ledger_find(ledger, number);
-	struct call *call;
+	struct call *call = wait->call;
 
-	*found_r = wait != NULL;
-	if (wait == NULL)
-		return NULL;
-	call = wait->call;
 	TAILQ_REMOVE(&ledger->waiting, wait, link);
 	ledger->waiting_count--;
 	free(wait);
@@ -141,38 +166,40 @@ broker_ledger_take(struct broker_ledger *ledger, uint64_t number, bool *found_r)
 }
 
 static void
-broker_ledger_read_refusal(const json_t *body, struct call_refusal *refusal)
+broker_ledger_read_refusal(
+    const struct budget_wire_answer *answer, struct call_refusal *refusal)
 {
-	(void)snprintf(refusal->scope, sizeof(refusal->scope), "%s",
-	    json_string_value(json_object_get(body, "scope")));
-	(void)snprintf(refusal->amount, sizeof(refusal->amount), "%s",
-	    json_string_value(json_object_get(body, "amount")));
-	refusal->limit = json_integer_value(json_object_get(body, "limit"));
-	refusal->used = json_integer_value(json_object_get(body, "used"));
-	refusal->retry_after_s =
-	    json_integer_value(json_object_get(body, "retry_after_s"));
+	(void)snprintf(
+	    refusal->scope, sizeof(refusal->scope), "%s", answer->scope);
+	(void)snprintf(
+	    refusal->amount, sizeof(refusal->amount), "%s", answer->amount);
+	refusal->limit = answer->limit;
+	refusal->used = answer->used;
+	refusal->retry_after_s = answer->retry_after_s;
 }
 
 static void
-broker_ledger_on_message(struct ipc_message *message, void *context)
+broker_ledger_on_answer(
+    struct broker_ledger *ledger, const struct budget_wire_answer *answer)
 {
 	static const struct call_amounts nothing;
-	struct broker_ledger *ledger = context;
-	bool found;
-	struct call *call = broker_ledger_take(ledger, message->id, &found);
+	struct broker_ledger_wait *wait =
+	    broker_ledger_find(ledger, answer->call);
+	struct call *call;
 
-	if (!found) {
+	if (wait == NULL) {
 		log_event(LOG_WARN_LEVEL, "ledger_answer_unknown",
-		    LOG_UINT("id", message->id));
+		    LOG_UINT("id", answer->call));
 		return;
 	}
-	if (message->type == IPC_RESERVED && call == NULL) {
-		broker_ledger_settle_with(ledger, message->id,
-		    call_code_text(CALL_CANCELLED), &nothing, false);
-	} else if (message->type == IPC_RESERVED) {
+	call = broker_ledger_end_wait(ledger, wait);
+	if (answer->kind == BUDGET_WIRE_RESERVED && call == NULL) {
+		broker_ledger_settle_with(
+		    ledger, answer->call, false, &nothing, false);
+	} else if (answer->kind == BUDGET_WIRE_RESERVED) {
 		call_io_tell(call, CALL_EVENT_RESERVED);
-	} else if (message->type == IPC_REFUSED && call != NULL) {
-		broker_ledger_read_refusal(message->body, &call->refusal);
+	} else if (call != NULL) {
+		broker_ledger_read_refusal(answer, &call->refusal);
 		call_io_tell(call, CALL_EVENT_REFUSED);
 	}
 }
@@ -184,9 +211,7 @@ broker_ledger_lose(struct broker_ledger *ledger)
 	struct broker_ledger_wait *wait;
 
 	while ((wait = TAILQ_FIRST(&ledger->waiting)) != NULL) {
-		bool found;
-		struct call *call =
-		    broker_ledger_take(ledger, wait->number, &found);
+		struct call *call = broker_ledger_end_wait(ledger, wait);
 
 		if (call != NULL)
 			call_io_tell(call, CALL_EVENT_BUDGET_LOST);
@@ -200,33 +225,57 @@ broker_ledger_on_end(enum result why, const char *detail, void *context)
 
 	log_event(LOG_ERROR_LEVEL, "ledger_ended",
 	    LOG_TEXT("why", result_text(why)), LOG_TEXT("detail", detail));
-	peer_free(&ledger->peer);
+	budget_pair_free(&ledger->pair);
 	broker_ledger_lose(ledger);
+}
+
+static void
+broker_ledger_on_record(const void *record, void *context)
+{
+	const struct budget_wire_answer *answer = record;
+	const char *fault = budget_wire_answer_fault(answer);
+
+	if (fault == NULL)
+		broker_ledger_on_answer(context, answer);
+	else
+		broker_ledger_on_end(RESULT_BAD, fault, context);
+}
+
+static void
+broker_ledger_on_pause(void *context)
+{
+	(void)context; /* calls that were told are under way already */
 }
 
 enum result
 broker_ledger_open(
     struct broker_ledger *ledger, struct event_base *base, int fd)
 {
-	static const struct peer_handlers handlers = {
-	    .on_message = broker_ledger_on_message,
-	    .on_end = broker_ledger_on_end};
-	enum result result;
+	static const struct budget_pair_sizes sizes = {
+	    sizeof(struct budget_wire_answer), sizeof(struct budget_wire_ask)};
+	static const struct budget_pair_handlers handlers = {
+	    broker_ledger_on_record, broker_ledger_on_pause,
+	    broker_ledger_on_end};
 
-	if (ledger->peer != NULL) {
+	if (ledger->flush == NULL)
+		ledger->flush =
+		    event_new(base, -1, 0, broker_ledger_on_flush, ledger);
+	/* Behind the calls of the same turn. */
+	if (ledger->pair != NULL || ledger->flush == NULL ||
+	    event_priority_set(ledger->flush, LANE_CLIENT_PRIORITY) != 0) {
 		fd_close(&fd);
-		return RESULT_EXISTS;
+		return ledger->pair != NULL ? RESULT_EXISTS : RESULT_NO_MEMORY;
 	}
-	result = peer_new(
-	    base, fd, IPC_BROKER, IPC_LEDGER, &handlers, ledger, &ledger->peer);
-	if (result == RESULT_OK)
-		peer_set_state(ledger->peer, IPC_RUNNING);
-	return result;
+	return budget_pair_new(
+	    base, fd, &sizes, &handlers, ledger, &ledger->pair);
 }
 
 void
 broker_ledger_close(struct broker_ledger *ledger)
 {
-	peer_free(&ledger->peer);
+	budget_pair_free(&ledger->pair);
 	broker_ledger_lose(ledger);
+	if (ledger->flush != NULL)
+		event_free(ledger->flush);
+	ledger->flush = NULL;
 }

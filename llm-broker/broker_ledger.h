@@ -12,11 +12,13 @@
 #include "common/result.h"
 #include "llm-broker/call_data.h"
 
+struct budget_pair;
 struct broker_ledger_wait;
 TAILQ_HEAD(broker_ledger_queue, broker_ledger_wait);
 
 struct broker_ledger {
-	struct peer *peer;                  /* NULL: not there */
+	struct budget_pair *pair;           /* NULL: not there */
+	struct event *flush;                /* NULL: there never was one */
 	struct broker_ledger_queue waiting; /* oldest first */
 	size_t waiting_count;
 };
@@ -34,5 +36,8 @@ enum result broker_ledger_reserve(
 void broker_ledger_forget(struct broker_ledger *ledger, struct call *call);
 void broker_ledger_settle(
     struct broker_ledger *ledger, const struct call *call);
+
+/* Send what is to be said now. */
+void broker_ledger_flush(struct broker_ledger *ledger);
 
 #endif

@@ -12,6 +12,7 @@
 #include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/budget_alive.h"
 #include "supervisor/ledger/budget_db.h"
+#include "supervisor/ledger/budget_held.h"
 #include "supervisor/ledger/budget_sums.h"
 #include "supervisor/ledger/budget_usage.h"
 #include "supervisor/ledger/budget_vfs.h"
@@ -23,6 +24,7 @@
 struct budget {
 	struct budget_db db;
 	struct budget_alive alive;
+	struct budget_held held;
 	int64_t now_s, day; /* of this transaction */
 };
 
@@ -49,6 +51,7 @@ budget_open(int dir_fd, struct budget **budget_r, struct json_fault *fault)
 	if (budget == NULL)
 		return RESULT_NO_MEMORY;
 	budget->alive.hold_fd = budget->alive.look_fd = -1;
+	budget->held.db = &budget->db;
 	result = budget_db_open(&budget->db, dir_fd, BUDGET_FILE, fault);
 	if (result == RESULT_OK)
 		result =
@@ -93,10 +96,17 @@ budget_begin(struct budget *budget, int64_t now_s)
 {
 	struct budget_query query =
 	    budget_db_query(&budget->db, BUDGET_DB_BEGIN);
+	enum result result;
 
 	budget->now_s = now_s > 0 ? now_s : 0;
 	budget->day = budget->now_s / BUDGET_FIT_DAY_S;
-	return budget_db_run(&query);
+	result = budget_db_run(&query);
+	if (result != RESULT_OK)
+		return result;
+	result = budget_held_begin(&budget->held);
+	if (result != RESULT_OK)
+		budget_abort(budget);
+	return result == RESULT_NEED_MORE ? RESULT_INTERNAL : result;
 }
 
 enum result
@@ -104,8 +114,10 @@ budget_commit(struct budget *budget)
 {
 	struct budget_query query =
 	    budget_db_query(&budget->db, BUDGET_DB_COMMIT);
-	enum result result = budget_db_run(&query);
+	enum result result = budget_held_write(&budget->held);
 
+	if (result == RESULT_OK)
+		result = budget_db_run(&query);
 	if (result != RESULT_OK)
 		budget_abort(budget);
 	return result;
@@ -114,6 +126,7 @@ budget_commit(struct budget *budget)
 void
 budget_abort(struct budget *budget)
 {
+	budget_held_forget(&budget->held);
 	if (sqlite3_get_autocommit(budget->db.handle) == 0)
 		(void)sqlite3_exec(
 		    budget->db.handle, "ROLLBACK", NULL, NULL, NULL);
@@ -127,8 +140,10 @@ budget_open_calls(struct budget *budget, const struct budget_run *run,
 	struct budget_query query = budget_db_query(
 	    &budget->db, scope == BUDGET_AGENT_DAY ? BUDGET_DB_OPEN_AGENT
 						   : BUDGET_DB_OPEN_HOST);
-	enum result result;
+	enum result result = budget_held_write(&budget->held);
 
+	if (result != RESULT_OK)
+		return result;
 	if (scope == BUDGET_AGENT_DAY)
 		budget_db_text(&query, run->package);
 	result = budget_db_row(&query);
@@ -201,78 +216,73 @@ budget_reserve(struct budget *budget, const struct budget_run *run,
     int64_t call, const char *provider, const char *model,
     const struct budget_amounts *most, struct budget_refusal *refusal_r)
 {
-	struct budget_sums sums;
+	struct budget_sums *sums;
 	enum result result;
 
-	result = budget_sums_get(
-	    &budget->db, run->number, run->package, budget->day, &sums);
+	result = budget_held_sums(
+	    &budget->held, run->number, run->package, budget->day, &sums);
 	if (result == RESULT_OK)
 		result = budget_fit_amounts(
-		    &run->limits, &sums, most, budget->now_s, refusal_r);
+		    &run->limits, sums, most, budget->now_s, refusal_r);
 	if (result == RESULT_OK)
-		result = budget_room(budget, run, &sums, refusal_r);
+		result = budget_room(budget, run, sums, refusal_r);
 	if (result == RESULT_OK)
 		result =
 		    budget_call_new(budget, run, call, provider, model, most);
 	if (result != RESULT_OK)
 		return result;
-	budget_sums_charge(&sums, 1, most, NULL);
-	return budget_sums_set(
-	    &budget->db, run->number, run->package, budget->day, &sums);
+	budget_sums_charge(sums, 1, most, NULL);
+	budget_held_change(&budget->held);
+	return RESULT_OK;
 }
 
 /* The call's row, out of the table. */
 static enum result
 budget_call_take(struct budget *budget, const struct budget_run *run,
-    int64_t call, struct budget_usage *usage_r)
+    int64_t call, struct budget_usage *usage_r,
+    struct budget_amounts *reserved_r)
 {
 	struct budget_query query =
-	    budget_db_query(&budget->db, BUDGET_DB_CALL_GET);
+	    budget_db_query(&budget->db, BUDGET_DB_CALL_TAKE);
 	enum result result;
 
 	budget_db_number(&query, run->number);
 	budget_db_number(&query, call);
 	result = budget_db_row(&query);
-	if (result == RESULT_OK)
-		budget_usage_of_call(&query, usage_r);
+	if (result == RESULT_OK) {
+		budget_usage_of_call(&query, usage_r, reserved_r);
+		/* Only a statement that was stepped to its end is done. */
+		if (budget_db_row(&query) != RESULT_NOT_FOUND)
+			result = RESULT_INTERNAL;
+	}
 	budget_db_end(&query);
-	if (result != RESULT_OK)
-		return result;
-	query = budget_db_query(&budget->db, BUDGET_DB_CALL_DROP);
-	budget_db_number(&query, run->number);
-	budget_db_number(&query, call);
-	return budget_db_run(&query);
+	return result;
 }
 
 enum result
 budget_settle(struct budget *budget, const struct budget_run *run, int64_t call,
     const struct budget_amounts *used, bool served, bool estimated)
 {
-	struct budget_amounts reserved;
+	struct budget_amounts reserved, all = *used;
 	struct budget_usage usage;
-	struct budget_sums sums;
+	struct budget_sums *sums;
 	enum result result;
 
-	result = budget_call_take(budget, run, call, &usage);
+	result = budget_call_take(budget, run, call, &usage, &reserved);
 	if (result != RESULT_OK)
 		return result;
-	reserved = usage.amounts;
-	usage.amounts = *used;
 	if (used->values[BUDGET_COST] == BUDGET_UNKNOWN_COST)
-		usage.amounts.values[BUDGET_COST] =
-		    reserved.values[BUDGET_COST];
+		all.values[BUDGET_COST] = reserved.values[BUDGET_COST];
+	budget_usage_put_amounts(&usage, &all);
 	usage.served = served ? 1 : 0;
 	usage.estimated = estimated ? 1 : 0;
-	result = budget_sums_get(
-	    &budget->db, run->number, run->package, usage.day, &sums);
+	result = budget_held_sums(
+	    &budget->held, run->number, run->package, usage.day, &sums);
 	if (result != RESULT_OK)
 		return result;
-	budget_sums_charge(&sums, -1, &usage.amounts, &reserved);
-	result = budget_sums_set(
-	    &budget->db, run->number, run->package, usage.day, &sums);
-	if (result == RESULT_OK)
-		result = budget_usage_add(&budget->db, run->package, &usage);
-	return result;
+	budget_sums_charge(sums, -1, &all, &reserved);
+	budget_held_change(&budget->held);
+	return budget_held_use(&budget->held, run->package, &usage);
 }
 
 /* What a run has reserved is taken as used: the sums hold it already. */
@@ -282,14 +292,15 @@ budget_bury(struct budget *budget, int64_t number, const char *package)
 	struct budget_query calls =
 	    budget_db_query(&budget->db, BUDGET_DB_CALLS);
 	struct budget_query drop;
+	struct budget_amounts reserved;
 	struct budget_usage usage;
 	enum result result;
 
 	budget_db_number(&calls, number);
 	while ((result = budget_db_row(&calls)) == RESULT_OK) {
-		budget_usage_of_call(&calls, &usage);
+		budget_usage_of_call(&calls, &usage, &reserved);
 		usage.estimated = 1;
-		result = budget_usage_add(&budget->db, package, &usage);
+		result = budget_held_use(&budget->held, package, &usage);
 		if (result != RESULT_OK)
 			break;
 	}
@@ -393,6 +404,11 @@ budget_run_open(struct budget *budget, const char *name, const char *package,
 enum result
 budget_run_close(struct budget *budget, struct budget_run *run)
 {
+	enum result result = budget_held_write(&budget->held);
+
+	if (result != RESULT_OK)
+		return result;
+	budget->held.has_sums = false; /* its row goes */
 	return budget_bury(budget, run->number, run->package);
 }
 
@@ -422,6 +438,8 @@ budget_report(struct budget *budget, const struct budget_report_query *query,
 	enum result result = budget_sweep(budget);
 
 	*rows_r = NULL;
+	if (result == RESULT_OK)
+		result = budget_held_write(&budget->held);
 	if (result != RESULT_OK)
 		return result;
 	return budget_usage_report(&budget->db, statements[query->by],

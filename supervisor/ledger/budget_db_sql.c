@@ -116,6 +116,7 @@ const char budget_db_schema[] =
 const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
     [BUDGET_DB_BEGIN] = "BEGIN IMMEDIATE",
     [BUDGET_DB_COMMIT] = "COMMIT",
+    [BUDGET_DB_DATA_VERSION] = "PRAGMA data_version",
     [BUDGET_DB_RUN_NEW] = "INSERT INTO run(name, package) VALUES(?1, ?2)",
     [BUDGET_DB_RUN_FIND] = "SELECT id FROM run WHERE name = ?1",
     [BUDGET_DB_RUN_GET] = "SELECT open, " AMOUNTS " FROM run WHERE id = ?1",
@@ -136,21 +137,20 @@ const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
 	" output_chars = ?5, tokens = ?6, cost = ?7",
     [BUDGET_DB_CALL_NEW] =
 	"INSERT INTO call VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [BUDGET_DB_CALL_GET] = "SELECT day, provider, model, " AMOUNTS
-			   " FROM call WHERE run = ?1 AND id = ?2",
-    [BUDGET_DB_CALL_DROP] = "DELETE FROM call WHERE run = ?1 AND id = ?2",
+    [BUDGET_DB_CALL_TAKE] = "DELETE FROM call WHERE run = ?1 AND id = ?2"
+			    " RETURNING day, provider, model, " AMOUNTS,
     [BUDGET_DB_CALLS] =
 	"SELECT day, provider, model, " AMOUNTS " FROM call WHERE run = ?1",
     [BUDGET_DB_CALLS_DROP] = "DELETE FROM call WHERE run = ?1",
-    [BUDGET_DB_USAGE_ADD] = "UPDATE usage SET " ADD("calls", "1") ", " ADD(
+    [BUDGET_DB_USAGE_ADD] = "UPDATE usage SET " ADD("calls", "?13") ", " ADD(
 	"served", "?5") ", " ADD("estimated", "?6") ", " ADD("unpriced",
 	"?7") ", " ADD("requests", "?8") ", " ADD("input_chars",
 	"?9") ", " ADD("output_chars", "?10") ", " ADD("tokens",
 	"?11") ", " ADD("cost", "?12") " WHERE day = ?1 AND package = ?2"
 				       " AND provider = ?3 AND model = ?4",
     [BUDGET_DB_USAGE_NEW] =
-	"INSERT INTO usage VALUES(?1, ?2, ?3, ?4, 1, ?5, ?6, ?7, ?8, ?9,"
-	" ?10, ?11, ?12)",
+	"INSERT INTO usage VALUES(?1, ?2, ?3, ?4, ?13, ?5, ?6, ?7, ?8,"
+	" ?9, ?10, ?11, ?12)",
     [BUDGET_DB_USAGE_COUNT] =
 	"SELECT count(*) FROM usage WHERE day = ?1 AND package = ?2",
     [BUDGET_DB_BY_DAY] = REPORT("day", "", "day"),

@@ -34,6 +34,14 @@ budget_job_read_report(struct budget_job *job, struct json_fault *fault)
 }
 
 void
+budget_job_take(struct budget_job *job, const struct budget_wire_ask *ask)
+{
+	job->id = ask->call;
+	job->ask = *ask;
+	memcpy(job->amounts.values, ask->amounts, sizeof(ask->amounts));
+}
+
+void
 budget_job_read(struct budget_job *job, struct json_fault *fault)
 {
 	switch (job->kind) {
@@ -41,19 +49,11 @@ budget_job_read(struct budget_job *job, struct json_fault *fault)
 		budget_limits_read(json_object_get(job->body, "limits"),
 		    "limits", &job->limits, fault);
 		return;
-	case BUDGET_JOB_RESERVE:
-	case BUDGET_JOB_SETTLE:
-		budget_limits_read_amounts(
-		    json_object_get(job->body, "amounts"), "amounts",
-		    &job->amounts, fault);
-		if (job->kind == BUDGET_JOB_RESERVE &&
-		    job->amounts.values[BUDGET_REQUESTS] < 1)
-			json_field_fault(fault,
-			    "amounts.requests is 0, a call is at least one");
-		return;
 	case BUDGET_JOB_REPORT:
 		budget_job_read_report(job, fault);
 		return;
+	case BUDGET_JOB_RESERVE:
+	case BUDGET_JOB_SETTLE:
 	case BUDGET_JOB_CLOSE:
 		return;
 	}
@@ -81,12 +81,10 @@ budget_job_do(struct budget *budget, struct budget_job *job)
 		return budget_run_close(budget, *job->run);
 	if (job->kind == BUDGET_JOB_RESERVE)
 		return budget_reserve(budget, *job->run, (int64_t)job->id,
-		    budget_job_text(job, "provider"),
-		    budget_job_text(job, "model"), &job->amounts,
+		    job->ask.provider, job->ask.model, &job->amounts,
 		    &job->refusal);
 	return budget_settle(budget, *job->run, (int64_t)job->id, &job->amounts,
-	    budget_job_text(job, "code")[0] == '\0',
-	    json_is_true(json_object_get(job->body, "estimated")));
+	    job->ask.served != 0, job->ask.estimated != 0);
 }
 
 /* Answers to one job, after which the others go on. */

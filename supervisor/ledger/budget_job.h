@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "supervisor/ledger/budget.h"
+#include "supervisor/ledger/budget_wire.h"
 
 enum budget_job_kind {
 	BUDGET_JOB_OPEN,  /* a run */
@@ -22,10 +23,11 @@ enum budget_job_kind {
 
 struct budget_job {
 	enum budget_job_kind kind;
-	uint64_t id;             /* of the message; 0: nobody waits */
-	void *owner;             /* ledger_budget.c's pair */
-	struct budget_run **run; /* the pair's; *run NULL: it has none */
-	json_t *body;            /* owned: of the message */
+	uint64_t id;                /* of the message; 0: nobody waits */
+	void *owner;                /* ledger_budget.c's pair */
+	struct budget_run **run;    /* the pair's; *run NULL: it has none */
+	json_t *body;               /* owned: of the supervisor's message */
+	struct budget_wire_ask ask; /* RESERVE and SETTLE: the broker's */
 	struct budget_amounts amounts;
 	struct budget_limits limits;
 	struct budget_report_query query;
@@ -35,6 +37,8 @@ struct budget_job {
 	json_t *rows; /* owned */
 };
 
+/* A broker's record, judged already. */
+void budget_job_take(struct budget_job *job, const struct budget_wire_ask *ask);
 /* Read the body of a message; the fault says what is wrong with it. */
 void budget_job_read(struct budget_job *job, struct json_fault *fault);
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads limits and amounts from messages. Called by ledger_budget.c. Pure:
+ * Reads limits from messages. Called by ledger_budget.c. Pure:
  * it must never accept a key or a number it does not know.
  */
 #include <stdio.h>
@@ -67,20 +67,4 @@ budget_limits_read(const json_t *object, const char *path,
 	for (scope = 0; scope < BUDGET_SCOPE_COUNT; scope++)
 		budget_limits_read_scope(
 		    object, path, (enum budget_scope)scope, limits_r, fault);
-}
-
-void
-budget_limits_read_amounts(const json_t *object, const char *path,
-    struct budget_amounts *amounts_r, struct json_fault *fault)
-{
-	unsigned i;
-
-	json_field_only(object, path, budget_limits_amounts, fault);
-	for (i = 0; i < BUDGET_COST; i++)
-		json_field_int(object, path, budget_limits_amounts[i], 0,
-		    BUDGET_AMOUNT_MAX, &amounts_r->values[i], fault);
-	amounts_r->values[BUDGET_COST] = BUDGET_UNKNOWN_COST;
-	json_field_int_opt(object, path, budget_limits_amounts[BUDGET_COST],
-	    BUDGET_UNKNOWN_COST, BUDGET_AMOUNT_MAX,
-	    &amounts_r->values[BUDGET_COST], fault);
 }

@@ -1,16 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What a budget counts and what limits it: amounts of one call, limits of a
- * run, and the strict readers of both from messages. Used by the ledger and
- * its tests. Pure.
+ * run, and the strict reader of the latter from messages. Used by the ledger
+ * and its tests. Pure.
  *
  * limits of `budget_open`; an absent number is no limit:
  * {"run":{"requests":20,"concurrent":4,"input_chars":24000,
  *         "output_chars":24000,"tokens":N,"cost_microusd":N},
  *  "agent_day":{...},"host_day":{...}}
- * amounts of `reserve` and `settle`; cost absent or -1: no price is known:
- * {"requests":1,"input_chars":N,"output_chars":N,"tokens":N,
- *  "cost_microusd":N}
  */
 #ifndef SUPERVISOR_LEDGER_BUDGET_LIMITS_H
 #define SUPERVISOR_LEDGER_BUDGET_LIMITS_H
@@ -57,7 +54,5 @@ const char *budget_limits_amount_text(enum budget_amount amount);
 /* Unknown keys and numbers out of range are faults with their path. */
 void budget_limits_read(const json_t *object, const char *path,
     struct budget_limits *limits_r, struct json_fault *fault);
-void budget_limits_read_amounts(const json_t *object, const char *path,
-    struct budget_amounts *amounts_r, struct json_fault *fault);
 
 #endif

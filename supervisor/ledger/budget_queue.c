@@ -17,6 +17,7 @@
 struct budget_queue {
 	int dir_fd;
 	budget_queue_done *done;
+	budget_queue_pause *pause;
 	void *context;
 	struct budget *file; /* NULL: not open yet */
 	struct event *batch; /* the next try */
@@ -54,6 +55,7 @@ budget_queue_answer(
 		queue->done(&job, detail, queue->context);
 		budget_job_clear(&job);
 	}
+	queue->pause(queue->context);
 }
 
 static enum result
@@ -144,7 +146,7 @@ budget_queue_take_back(struct budget_queue *queue)
 
 enum result
 budget_queue_new(struct event_base *base, int dir_fd, budget_queue_done *done,
-    void *context, struct budget_queue **queue_r)
+    budget_queue_pause *pause, void *context, struct budget_queue **queue_r)
 {
 	struct budget_queue *queue = calloc(1, sizeof(*queue));
 
@@ -153,6 +155,7 @@ budget_queue_new(struct event_base *base, int dir_fd, budget_queue_done *done,
 		return RESULT_NO_MEMORY;
 	queue->dir_fd = dir_fd;
 	queue->done = done;
+	queue->pause = pause;
 	queue->context = context;
 	queue->batch = event_new(base, -1, 0, budget_queue_on_batch, queue);
 	if (queue->batch == NULL) {

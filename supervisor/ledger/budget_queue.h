@@ -24,9 +24,13 @@ struct budget_queue; /* opaque */
 typedef void budget_queue_done(
     struct budget_job *job, const char *detail, void *context);
 
+/* The jobs of one batch are done: answers can go. */
+typedef void budget_queue_pause(void *context);
+
 /* usage.db in dir_fd (borrowed) is opened with the first job. */
 enum result budget_queue_new(struct event_base *base, int dir_fd,
-    budget_queue_done *done, void *context, struct budget_queue **queue_r);
+    budget_queue_done *done, budget_queue_pause *pause, void *context,
+    struct budget_queue **queue_r);
 /* One try for what still waits, before the end. */
 void budget_queue_finish(struct budget_queue *queue);
 void budget_queue_free(struct budget_queue **queue);

@@ -4,14 +4,44 @@
  * agents: it must never let one agent make more than a bounded number of
  * rows in a day.
  */
-#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "supervisor/ledger/budget_usage.h"
 
 void
-budget_usage_of_call(struct budget_query *query, struct budget_usage *usage_r)
+budget_usage_put_amounts(
+    struct budget_usage *usage, const struct budget_amounts *amounts)
+{
+	bool unknown = amounts->values[BUDGET_COST] == BUDGET_UNKNOWN_COST;
+
+	usage->amounts = *amounts;
+	usage->unpriced = unknown ? 1 : 0;
+	if (unknown)
+		usage->amounts.values[BUDGET_COST] = 0;
+}
+
+bool
+budget_usage_join(struct budget_usage *usage, const struct budget_usage *more)
+{
+	unsigned i;
+
+	if (usage->day != more->day ||
+	    strcmp(usage->provider, more->provider) != 0 ||
+	    strcmp(usage->model, more->model) != 0)
+		return false;
+	usage->calls += more->calls;
+	usage->served += more->served;
+	usage->estimated += more->estimated;
+	usage->unpriced += more->unpriced;
+	for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
+		usage->amounts.values[i] += more->amounts.values[i];
+	return true;
+}
+
+void
+budget_usage_of_call(struct budget_query *query, struct budget_usage *usage_r,
+    struct budget_amounts *reserved_r)
 {
 	unsigned i;
 
@@ -22,7 +52,9 @@ budget_usage_of_call(struct budget_query *query, struct budget_usage *usage_r)
 	(void)snprintf(usage_r->model, sizeof(usage_r->model), "%s",
 	    budget_db_read_text(query));
 	for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
-		usage_r->amounts.values[i] = budget_db_read_number(query);
+		reserved_r->values[i] = budget_db_read_number(query);
+	usage_r->calls = 1;
+	budget_usage_put_amounts(usage_r, reserved_r);
 }
 
 static enum result
@@ -30,7 +62,6 @@ budget_usage_put(struct budget_db *db, enum budget_statement which,
     const char *package, const char *model, const struct budget_usage *usage)
 {
 	struct budget_query query = budget_db_query(db, which);
-	int64_t cost = usage->amounts.values[BUDGET_COST];
 	unsigned i;
 
 	budget_db_number(&query, usage->day);
@@ -39,10 +70,10 @@ budget_usage_put(struct budget_db *db, enum budget_statement which,
 	budget_db_text(&query, model);
 	budget_db_number(&query, usage->served);
 	budget_db_number(&query, usage->estimated);
-	budget_db_number(&query, cost == BUDGET_UNKNOWN_COST ? 1 : 0);
-	for (i = 0; i < BUDGET_COST; i++)
+	budget_db_number(&query, usage->unpriced);
+	for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
 		budget_db_number(&query, usage->amounts.values[i]);
-	budget_db_number(&query, cost == BUDGET_UNKNOWN_COST ? 0 : cost);
+	budget_db_number(&query, usage->calls);
 	return budget_db_run(&query);
 }
 

@@ -8,6 +8,7 @@
 #define SUPERVISOR_LEDGER_BUDGET_USAGE_H
 
 #include <jansson.h>
+#include <stdbool.h>
 
 #include "supervisor/ledger/budget_db.h"
 #include "supervisor/ledger/budget_limits.h"
@@ -23,15 +24,23 @@ struct budget_usage {
 	int64_t day; /* since 1970-01-01, UTC */
 	char provider[BUDGET_USAGE_PROVIDER_MAX];
 	char model[BUDGET_USAGE_MODEL_MAX];
-	struct budget_amounts amounts; /* cost may be unknown */
-	int64_t served, estimated;     /* 0 or 1 */
+	struct budget_amounts amounts;
+	int64_t calls, served, estimated;
+	int64_t unpriced; /* calls whose cost is unknown, and not in amounts */
 };
 
-/* From a row of BUDGET_DB_CALL_GET or BUDGET_DB_CALLS. */
-void budget_usage_of_call(
-    struct budget_query *query, struct budget_usage *usage_r);
+/* From a row of BUDGET_DB_CALL_TAKE or BUDGET_DB_CALLS: one call with what
+ * it reserved, which usage.amounts get too. */
+void budget_usage_of_call(struct budget_query *query,
+    struct budget_usage *usage_r, struct budget_amounts *reserved_r);
+/* What it used instead. */
+void budget_usage_put_amounts(
+    struct budget_usage *usage, const struct budget_amounts *amounts);
+/* True: more is of the same day, provider and model, and was added. */
+bool budget_usage_join(
+    struct budget_usage *usage, const struct budget_usage *more);
 
-/* In a transaction: one more call. */
+/* In a transaction: more calls. */
 enum result budget_usage_add(struct budget_db *db, const char *package,
     const struct budget_usage *usage);
 

@@ -11,7 +11,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
-#include "common/peer.h"
+#include "supervisor/ledger/budget_pair.h"
 #include "supervisor/ledger/budget_queue.h"
 #include "supervisor/ledger/ledger_budget.h"
 
@@ -33,7 +33,7 @@ struct ledger_budget_pair {
 	struct ledger_budget *budget;
 	enum ledger_budget_state state;
 	char name[LEDGER_BUDGET_NAME_MAX];
-	struct peer *peer;
+	struct budget_pair *wire; /* NULL: the broker's end is gone */
 	struct budget_run *run;
 	uint64_t open_id, close_id; /* of the supervisor's messages */
 	size_t jobs;                /* in the queue */
@@ -150,7 +150,7 @@ ledger_budget_take_back(
 static void
 ledger_budget_end(struct ledger_budget_pair *pair)
 {
-	peer_free(&pair->peer);
+	budget_pair_free(&pair->wire);
 	if (pair->state != LEDGER_BUDGET_OPENING &&
 	    pair->state != LEDGER_BUDGET_OPEN)
 		return;
@@ -166,7 +166,7 @@ ledger_budget_misbehaves(struct ledger_budget_pair *pair, const char *why)
 {
 	char detail[256];
 
-	if (pair->peer == NULL)
+	if (pair->wire == NULL)
 		return;
 	(void)snprintf(detail, sizeof(detail), "the broker of run %s: %.160s",
 	    pair->name, why);
@@ -185,15 +185,13 @@ ledger_budget_on_end(enum result why, const char *detail, void *context)
 		ledger_budget_misbehaves(pair, detail);
 }
 
-/* To the broker. One that is gone is found by reading. */
+/* To the broker, at the end of the batch. One that is gone is found by
+ * reading. */
 static void
 ledger_budget_say(
-    struct ledger_budget_pair *pair, const struct ipc_message *message)
+    struct ledger_budget_pair *pair, const struct budget_wire_answer *answer)
 {
-	enum result result =
-	    message->type == IPC_REFUSED && message->body == NULL
-		? RESULT_NO_MEMORY
-		: peer_send(pair->peer, message);
+	enum result result = budget_pair_put(pair->wire, answer);
 
 	if (result != RESULT_OK && result != RESULT_CLOSED)
 		ledger_budget_misbehaves(pair,
@@ -205,20 +203,20 @@ static void
 ledger_budget_refuse(struct ledger_budget_pair *pair, uint64_t id,
     const struct budget_refusal *refusal)
 {
-	struct ipc_message message;
+	struct budget_wire_answer answer = {.magic = BUDGET_WIRE_MAGIC,
+	    .kind = BUDGET_WIRE_REFUSED,
+	    .call = id,
+	    .limit = refusal->limit,
+	    .used = refusal->used,
+	    .retry_after_s = refusal->retry_after_s};
 
-	if (pair->peer == NULL)
+	if (pair->wire == NULL)
 		return;
-	ipc_message_init(&message, IPC_REFUSED, id);
-	message.body = json_pack("{s:s, s:s, s:I, s:I}", "scope",
-	    budget_limits_scope_text(refusal->scope), "amount", refusal->amount,
-	    "limit", (json_int_t)refusal->limit, "used",
-	    (json_int_t)refusal->used);
-	if (message.body != NULL && refusal->retry_after_s > 0)
-		(void)json_object_set_new(message.body, "retry_after_s",
-		    json_integer(refusal->retry_after_s));
-	ledger_budget_say(pair, &message);
-	ipc_message_clear(&message);
+	(void)snprintf(answer.scope, sizeof(answer.scope), "%s",
+	    budget_limits_scope_text(refusal->scope));
+	(void)snprintf(
+	    answer.amount, sizeof(answer.amount), "%s", refusal->amount);
+	ledger_budget_say(pair, &answer);
 }
 
 /* The database cannot be used: no call passes. */
@@ -235,9 +233,11 @@ static void
 ledger_budget_answer_reserve(
     struct ledger_budget_pair *pair, const struct budget_job *job)
 {
-	struct ipc_message message;
+	const struct budget_wire_answer reserved = {.magic = BUDGET_WIRE_MAGIC,
+	    .kind = BUDGET_WIRE_RESERVED,
+	    .call = job->id};
 
-	if (pair->peer == NULL)
+	if (pair->wire == NULL)
 		return;
 	if (job->result == RESULT_REFUSED)
 		ledger_budget_refuse(pair, job->id, &job->refusal);
@@ -246,11 +246,8 @@ ledger_budget_answer_reserve(
 		    pair, "reserve: this id is open already");
 	else if (job->result != RESULT_OK)
 		ledger_budget_unavailable(pair, job->id);
-	else {
-		ipc_message_init(&message, IPC_RESERVED, job->id);
-		ledger_budget_say(pair, &message);
-		ipc_message_clear(&message);
-	}
+	else
+		ledger_budget_say(pair, &reserved);
 }
 
 /* The supervisor's close is done: the slot can serve another run. */
@@ -262,7 +259,7 @@ ledger_budget_closed(
 		log_event(LOG_INFO_LEVEL, "budget_close",
 		    LOG_TEXT("run", pair->name));
 	budget_run_free(&pair->run); /* if the close failed: a dead run */
-	peer_free(&pair->peer);
+	budget_pair_free(&pair->wire);
 	ledger_budget_enter(pair, LEDGER_BUDGET_FREE);
 }
 
@@ -295,7 +292,7 @@ ledger_budget_on_done(struct budget_job *job, const char *detail, void *context)
 			ledger_budget_enter(pair, LEDGER_BUDGET_OPEN);
 		ledger_budget_answer(budget, job->id, job->result, detail);
 		if (job->result != RESULT_OK) {
-			peer_free(&pair->peer);
+			budget_pair_free(&pair->wire);
 			if (pair->close_id == 0) /* else it comes to that */
 				ledger_budget_closed(pair, job);
 		}
@@ -324,27 +321,45 @@ ledger_budget_on_done(struct budget_job *job, const char *detail, void *context)
 }
 
 static void
-ledger_budget_on_message(struct ipc_message *message, void *context)
+ledger_budget_on_record(const void *record, void *context)
 {
+	const struct budget_wire_ask *ask = record;
+	const char *fault = budget_wire_fault(ask);
+	bool reserves = ask->kind == BUDGET_WIRE_RESERVE;
 	struct ledger_budget_pair *pair = context;
-	bool reserves = message->type == IPC_RESERVE;
-	struct json_fault fault = {""};
 	struct budget_job *job;
 
-	if (!reserves && message->type != IPC_SETTLE)
-		return; /* the catalogue lets nothing else come here */
+	if (fault != NULL) {
+		ledger_budget_misbehaves(pair, fault);
+		return;
+	}
 	pair->quiet = 0;
 	job = ledger_budget_add(pair->budget,
-	    reserves ? BUDGET_JOB_RESERVE : BUDGET_JOB_SETTLE, pair, message);
-	if (job == NULL && reserves)
-		ledger_budget_unavailable(pair, message->id);
-	if (job == NULL)
-		return; /* a settlement that is lost stays charged */
-	budget_job_read(job, &fault);
-	if (fault.text[0] != '\0') {
-		ledger_budget_take_back(pair->budget, pair);
-		ledger_budget_misbehaves(pair, fault.text);
-	}
+	    reserves ? BUDGET_JOB_RESERVE : BUDGET_JOB_SETTLE, pair, NULL);
+	if (job != NULL)
+		budget_job_take(job, ask);
+	else if (reserves) /* a settlement that is lost stays charged */
+		ledger_budget_unavailable(pair, ask->call);
+}
+
+/* What was answered goes now. */
+static void
+ledger_budget_on_pause(void *context)
+{
+	struct ledger_budget_pair *pair = context;
+
+	if (pair->wire != NULL)
+		(void)budget_pair_flush(pair->wire);
+}
+
+static void
+ledger_budget_on_batch(void *context)
+{
+	struct ledger_budget *budget = context;
+	size_t i;
+
+	for (i = 0; i < LEDGER_BUDGET_PAIRS; i++)
+		ledger_budget_on_pause(&budget->pairs[i]);
 }
 
 static struct ledger_budget_pair *
@@ -373,8 +388,11 @@ static enum result
 ledger_budget_pair_new(struct ledger_budget *budget,
     struct ledger_budget_pair *pair, struct ipc_message *message)
 {
-	static const struct peer_handlers handlers = {
-	    ledger_budget_on_message, ledger_budget_on_end};
+	static const struct budget_pair_sizes sizes = {
+	    sizeof(struct budget_wire_ask), sizeof(struct budget_wire_answer)};
+	static const struct budget_pair_handlers handlers = {
+	    ledger_budget_on_record, ledger_budget_on_pause,
+	    ledger_budget_on_end};
 	enum result result;
 
 	memset(pair, 0, sizeof(*pair));
@@ -382,11 +400,10 @@ ledger_budget_pair_new(struct ledger_budget *budget,
 	pair->open_id = message->id;
 	(void)snprintf(pair->name, sizeof(pair->name), "%s",
 	    ledger_budget_sandbox(message));
-	result = peer_new(budget->base, ipc_message_take_fd(message, 0),
-	    IPC_LEDGER, IPC_BROKER, &handlers, pair, &pair->peer);
+	result = budget_pair_new(budget->base, ipc_message_take_fd(message, 0),
+	    &sizes, &handlers, pair, &pair->wire);
 	if (result != RESULT_OK)
 		return result;
-	peer_set_state(pair->peer, IPC_RUNNING);
 	ledger_budget_enter(pair, LEDGER_BUDGET_OPENING);
 	return RESULT_OK;
 }
@@ -409,7 +426,7 @@ ledger_budget_start(struct ledger_budget *budget,
 		return RESULT_OK;
 	if (job != NULL)
 		ledger_budget_take_back(budget, pair);
-	peer_free(&pair->peer);
+	budget_pair_free(&pair->wire);
 	ledger_budget_enter(pair, LEDGER_BUDGET_FREE);
 	return job == NULL ? RESULT_TOO_LONG : RESULT_BAD;
 }
@@ -461,13 +478,13 @@ ledger_budget_drain(struct ledger_budget_pair *pair)
 
 	if (pair->state != LEDGER_BUDGET_DRAINING)
 		return false;
-	if (pair->peer != NULL && pair->quiet++ < LEDGER_BUDGET_QUIET_TURNS)
+	if (pair->wire != NULL && pair->quiet++ < LEDGER_BUDGET_QUIET_TURNS)
 		return true;
 	job = ledger_budget_add(pair->budget, BUDGET_JOB_CLOSE, pair, NULL);
 	if (job == NULL)
 		return true;
 	job->id = pair->close_id;
-	peer_free(&pair->peer);
+	budget_pair_free(&pair->wire);
 	ledger_budget_enter(pair, LEDGER_BUDGET_ENDED);
 	return false;
 }
@@ -536,7 +553,7 @@ ledger_budget_new(struct event_base *base, int dir_fd, ledger_budget_send *send,
 	result = budget->drain == NULL
 		     ? RESULT_NO_MEMORY
 		     : budget_queue_new(base, dir_fd, ledger_budget_on_done,
-			   budget, &budget->queue);
+			   ledger_budget_on_batch, budget, &budget->queue);
 	if (result != RESULT_OK) {
 		ledger_budget_free(&budget);
 		return result;
@@ -555,7 +572,7 @@ ledger_budget_free(struct ledger_budget **budget)
 	if (gone == NULL)
 		return;
 	for (i = 0; i < LEDGER_BUDGET_PAIRS; i++)
-		peer_free(&gone->pairs[i].peer);
+		budget_pair_free(&gone->pairs[i].wire);
 	/* The runs' handles belong to the file that the queue closes. */
 	budget_queue_finish(gone->queue);
 	for (i = 0; i < LEDGER_BUDGET_PAIRS; i++)

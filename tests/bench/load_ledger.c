@@ -24,6 +24,7 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "supervisor/ledger/budget.h"
+#include "supervisor/ledger/budget_wire.h"
 #include "supervisor/ledger/ledger_confine.h"
 
 #define LOAD_LEDGER_OPEN_MAX 256
@@ -227,45 +228,55 @@ load_ledger_open(int control)
 	return pair[0];
 }
 
-static void
-load_ledger_reserve(int fd, unsigned call)
-{
-	char text[512];
+static struct budget_wire_ask load_ledger_asks[BUDGET_WIRE_BATCH];
+static size_t load_ledger_asked;
 
-	snprintf(text, sizeof(text),
-	    "{\"v\":1,\"type\":\"reserve\",\"id\":%u,\"provider\":\"openai\","
-	    "\"model\":\"gpt-4o-mini\",\"amounts\":{\"requests\":1,"
-	    "\"input_chars\":900,\"output_chars\":4000,\"tokens\":1200,"
-	    "\"cost_microusd\":900}}",
-	    call);
-	load_ledger_send(fd, text, NULL, 0);
+/* What was asked since the last answers came, in one datagram. */
+static void
+load_ledger_flush(int fd)
+{
+	size_t len = load_ledger_asked * sizeof(load_ledger_asks[0]);
+
+	if (len > 0 && send(fd, load_ledger_asks, len, 0) != (ssize_t)len)
+		load_ledger_fail("send");
+	load_ledger_asked = 0;
 }
 
 static void
-load_ledger_settle(int fd, unsigned call)
+load_ledger_ask(int fd, enum budget_wire_kind kind, unsigned call)
 {
-	char text[512];
+	const struct budget_wire_ask ask = {.magic = BUDGET_WIRE_MAGIC,
+	    .kind = kind,
+	    .call = call,
+	    .amounts = {1, 900, 400, 300, 90},
+	    .served = kind == BUDGET_WIRE_SETTLE,
+	    .provider = "openai",
+	    .model = "gpt-4o-mini"};
 
-	snprintf(text, sizeof(text),
-	    "{\"v\":1,\"type\":\"settle\",\"id\":%u,\"code\":\"\","
-	    "\"estimated\":false,\"amounts\":{\"requests\":1,"
-	    "\"input_chars\":900,\"output_chars\":400,\"tokens\":300,"
-	    "\"cost_microusd\":90}}",
-	    call);
-	load_ledger_send(fd, text, NULL, 0);
+	load_ledger_asks[load_ledger_asked++] = ask;
+	if (load_ledger_asked == BUDGET_WIRE_BATCH)
+		load_ledger_flush(fd);
 }
 
+/* The next of the answers, which come several in a datagram. */
 static unsigned
 load_ledger_answered(int fd)
 {
-	char text[4096];
-	const char *id;
+	static struct budget_wire_answer answers[BUDGET_WIRE_BATCH];
+	static size_t count, at;
+	ssize_t got;
 
-	load_ledger_expect(fd, "\"reserved\"", text, sizeof(text));
-	id = strstr(text, "\"id\":");
-	if (id == NULL)
-		load_ledger_fail(text);
-	return (unsigned)strtoul(id + 5, NULL, 10);
+	if (at == count) {
+		load_ledger_flush(fd);
+		got = recv(fd, answers, sizeof(answers), 0);
+		if (got <= 0)
+			load_ledger_fail("recv");
+		count = (size_t)got / sizeof(answers[0]);
+		at = 0;
+	}
+	if (answers[at].kind != BUDGET_WIRE_RESERVED)
+		load_ledger_fail("refused");
+	return (unsigned)answers[at++].call;
 }
 
 static void
@@ -280,15 +291,15 @@ load_ledger_process(int open, double seconds)
 	first = load_ledger_now();
 	for (i = 0; i < open; i++, next++) {
 		begins[next % (unsigned)open] = load_ledger_now();
-		load_ledger_reserve(fd, next);
+		load_ledger_ask(fd, BUDGET_WIRE_RESERVE, next);
 	}
 	while ((double)(load_ledger_now() - first) < seconds * 1e9) {
 		call = load_ledger_answered(fd);
 		load_ledger_note(begins[call % (unsigned)open]);
-		load_ledger_settle(fd, call);
+		load_ledger_ask(fd, BUDGET_WIRE_SETTLE, call);
 		call += (unsigned)open;
 		begins[call % (unsigned)open] = load_ledger_now();
-		load_ledger_reserve(fd, call);
+		load_ledger_ask(fd, BUDGET_WIRE_RESERVE, call);
 	}
 	seconds = (double)(load_ledger_now() - first) / 1e9;
 	close(fd);

@@ -27,6 +27,7 @@
 #include "common/ipc.h"
 #include "supervisor/ledger/audit_verify.h"
 #include "supervisor/ledger/ledger_confine.h"
+#include "supervisor/ledger/budget_wire.h"
 #include "supervisor/policy/audit.h"
 
 static char test_audit_home[64];
@@ -261,9 +262,9 @@ test_audit_bad_home(void **state)
 }
 
 static void
-test_audit_say(int fd, const char *text)
+test_audit_say(int fd, const void *bytes, size_t len)
 {
-	assert_int_equal(fd_send(fd, text, strlen(text), NULL, 0), RESULT_OK);
+	assert_int_equal(fd_send(fd, bytes, len, NULL, 0), RESULT_OK);
 }
 
 /* A run's budget from start to end, by the supervisor's side of it. */
@@ -274,8 +275,15 @@ test_audit_budget(void **state)
 	struct audit *audit = test_audit_begin(*state);
 	json_t *limits = json_pack("{s:{s:i}}", "run", "requests", 1);
 	json_t *query = json_pack("{s:s}", "by", "model"), *rows;
-	char detail[256], text[4096];
-	int pair[2], fds[IPC_FDS_MAX];
+	const struct budget_wire_ask ask = {.magic = BUDGET_WIRE_MAGIC,
+	    .kind = BUDGET_WIRE_RESERVE,
+	    .call = 1,
+	    .amounts = {1, 5, 6, 7, -1},
+	    .provider = "p",
+	    .model = "m"};
+	struct budget_wire_answer told;
+	char detail[256];
+	int pair[2];
 	size_t len, count;
 
 	assert_int_equal(socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair), 0);
@@ -290,14 +298,12 @@ test_audit_budget(void **state)
 	test_audit_wait(*state, &again);
 	assert_int_equal(again.result, RESULT_EXISTS);
 	close(pair[1]);
-	test_audit_say(pair[0],
-	    "{\"v\":1,\"type\":\"reserve\",\"id\":1,\"provider\":\"p\","
-	    "\"model\":\"m\",\"amounts\":{\"requests\":1,"
-	    "\"input_chars\":5,\"output_chars\":6,\"tokens\":7}}");
-	assert_int_equal(fd_receive(pair[0], text, sizeof(text), &len, fds,
-			     IPC_FDS_MAX, &count),
+	test_audit_say(pair[0], &ask, sizeof(ask));
+	assert_int_equal(
+	    fd_receive(pair[0], &told, sizeof(told), &len, NULL, 0, &count),
 	    RESULT_OK);
-	assert_non_null(memmem(text, len, "reserved", 8));
+	assert_int_equal(len, sizeof(told));
+	assert_int_equal(told.kind, BUDGET_WIRE_RESERVED);
 	assert_int_equal(
 	    audit_budget_close(audit, "r", test_audit_on_done, &closed),
 	    RESULT_OK);
@@ -339,7 +345,7 @@ test_audit_budget_lost(void **state)
 			     test_audit_on_done, &opened),
 	    RESULT_OK);
 	test_audit_wait(*state, &opened);
-	test_audit_say(pair[0], "{}");
+	test_audit_say(pair[0], "{}", 2);
 	test_audit_wait(*state, &lost);
 	assert_int_equal(lost.result, RESULT_BAD);
 	assert_non_null(strstr(lost.detail, "run r"));

@@ -10,7 +10,7 @@ import time
 
 import harness
 from harness import check
-from ledger_client import Ledger
+from ledger_client import MAGIC, RESERVE, RESERVED, SETTLE, Ledger, ask
 
 LEDGER_UID = 1879048191
 home = harness.folder()
@@ -61,8 +61,8 @@ answer = pair.reserve(2)
 check("reserved up to the limit", answer["type"] == "reserved", answer)
 answer = pair.reserve(3, tokens=0)
 check("refused by run and requests", answer == {
-    "v": 1, "type": "refused", "id": 3, "scope": "run",
-    "amount": "requests", "limit": 2, "used": 2}, answer)
+    "type": "refused", "id": 3, "scope": "run", "amount": "requests",
+    "limit": 2, "used": 2}, answer)
 answer = ledger.ask("budget_open", [ledger.socket.fileno()], sandbox="r1",
                     package="agent", limits={})
 check("the same run twice is refused", answer["type"] == "failed"
@@ -117,27 +117,31 @@ for limits, named in (({"week": {}}, "limits.week"),
 # A broker that misbehaves: its pair ends, the supervisor hears of it, other
 # runs and audit records go on.
 good, _ = ledger.budget("good")
+ASKED = ask(RESERVE, 2, "p", "m")
 for name, datagram in (
-        ("settles what is not open", b'{"v":1,"type":"settle","id":9,'
-         b'"code":"","estimated":false,"amounts":{"requests":1,'
-         b'"input_chars":1,"output_chars":1,"tokens":1}}'),
-        ("says what only a ledger says", b'{"v":1,"type":"reserved","id":1}'),
+        ("settles what is not open", ask(SETTLE, 9)),
+        ("says what only a ledger says", ask(RESERVED, 1)),
         ("sends an audit record", b'{"v":1,"type":"audit","id":1,'
          b'"event":"x","fields":{}}'),
-        ("sends no JSON", b"x" * 100),
-        ("sends duplicate keys", b'{"v":1,"v":1,"type":"settle","id":1}'),
-        ("sends a negative amount", b'{"v":1,"type":"reserve","id":1,'
-         b'"provider":"p","model":"m","amounts":{"requests":1,'
-         b'"input_chars":-1,"output_chars":1,"tokens":1}}'),
-        ("reserves no request", b'{"v":1,"type":"reserve","id":1,'
-         b'"provider":"p","model":"m","amounts":{"requests":0,'
-         b'"input_chars":1,"output_chars":1,"tokens":1}}'),
-        ("sends an amount too large", b'{"v":1,"type":"reserve","id":1,'
-         b'"provider":"p","model":"m","amounts":{"requests":1,'
-         b'"input_chars":1000000000001,"output_chars":1,"tokens":1}}'),
-        ("sends an unknown amount", b'{"v":1,"type":"reserve","id":1,'
-         b'"provider":"p","model":"m","amounts":{"requests":1,'
-         b'"input_chars":1,"output_chars":1,"tokens":1,"money":1}}')):
+        ("sends no record", b"x" * len(ASKED)),
+        ("sends half a record", ASKED[:-1]),
+        ("sends a record and a half", ASKED + ASKED[:10]),
+        ("sends too many at once", b"".join(
+            ask(SETTLE, 1) for _ in range(65))),
+        ("sends a wrong mark", ask(RESERVE, 2, "p", "m", magic=MAGIC + 1)),
+        ("numbers a call 0", ask(RESERVE, 0, "p", "m")),
+        ("numbers a call too high", ask(RESERVE, 1 << 63, "p", "m")),
+        ("names no provider", ask(RESERVE, 2, "", "m")),
+        ("names a model without end", ask(RESERVE, 2, "p", "m" * 208)),
+        ("names what is no UTF-8", ask(RESERVE, 2, b"\xff", "m")),
+        ("sends a negative amount", ask(RESERVE, 2, "p", "m",
+                                        input_chars=-1)),
+        ("sends a cost below unknown", ask(RESERVE, 2, "p", "m",
+                                           cost_microusd=-2)),
+        ("reserves no request", ask(RESERVE, 2, "p", "m", requests=0)),
+        ("sends an amount too large", ask(RESERVE, 2, "p", "m",
+                                          input_chars=10 ** 12 + 1)),
+        ("sends a flag that is none", ask(SETTLE, 1, served=2))):
     bad, answer = ledger.budget("bad")
     opened = ledger.next_id
     bad.reserve(1)
@@ -320,7 +324,7 @@ db.execute("UPDATE charged SET tokens = -5")
 db.commit()
 answer = pair.reserve(2)
 check("a sum that makes no sense: nothing passes", answer == {
-    "v": 1, "type": "refused", "id": 2, "scope": "run",
+    "type": "refused", "id": 2, "scope": "run",
     "amount": "unavailable", "limit": 0, "used": 0}, answer)
 
 # Another program keeps the file locked: an answer after two seconds, and

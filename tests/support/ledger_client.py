@@ -4,6 +4,7 @@ import array
 import json
 import os
 import socket
+import struct
 import subprocess
 
 import harness
@@ -89,38 +90,63 @@ class Ledger:
 
 
 class Pair:
-    """The broker's end of its pair to the ledger."""
+    """The broker's end of its pair to the ledger: records as they stand in
+    supervisor/ledger/budget_wire.h. Answers are given as dictionaries."""
 
     def __init__(self, end):
         self.socket = end
-
-    def send(self, kind, call, **fields):
-        self.socket.send(json.dumps(
-            {"v": 1, "type": kind, "id": call, **fields}).encode())
+        self.answers = []
 
     def receive(self):
-        """The next message, or None when the ledger ended the pair."""
-        try:
-            data = self.socket.recv(1 << 16)
-        except (ConnectionResetError, BrokenPipeError):
-            return None
-        return json.loads(data) if data else None
+        """The next answer, or None when the ledger ended the pair."""
+        if not self.answers:
+            try:
+                data = self.socket.recv(1 << 16)
+            except (ConnectionResetError, BrokenPipeError):
+                return None
+            self.answers = [answer(*row) for row in
+                            ANSWER.iter_unpack(data)]
+        return self.answers.pop(0) if self.answers else None
 
     def submit(self, call, provider="openai", model="gpt-4o-mini", **amounts):
-        self.send("reserve", call, provider=provider, model=model,
-                  amounts={**ONE_CALL, **amounts})
+        self.socket.send(ask(RESERVE, call, provider, model, **amounts))
 
     def reserve(self, call, **more):
         self.submit(call, **more)
         return self.receive()
 
     def settle(self, call, code="", estimated=False, **amounts):
-        self.send("settle", call, code=code, estimated=estimated,
-                  amounts={**ONE_CALL, **amounts})
+        self.socket.send(ask(SETTLE, call, served=int(code == ""),
+                             estimated=int(estimated), **amounts))
 
     def close(self):
         self.socket.close()
 
 
+MAGIC = 0x414e4231
+RESERVE, SETTLE, RESERVED, REFUSED = 1, 2, 3, 4
+ASK = struct.Struct("=IIQ5qII72s208s")
+ANSWER = struct.Struct("=IIQ16s24s3q")
 ONE_CALL = {"requests": 1, "input_chars": 10, "output_chars": 10,
             "tokens": 10, "cost_microusd": 10}
+
+
+def ask(kind, call, provider="", model="", served=0, estimated=0,
+        magic=MAGIC, **amounts):
+    values = {**ONE_CALL, **amounts}
+    return ASK.pack(magic, kind, call, *values.values(), served, estimated,
+                    provider.encode() if isinstance(provider, str)
+                    else provider, model.encode())
+
+
+def answer(magic, kind, call, scope, amount, limit, used, retry_after_s):
+    assert magic == MAGIC and kind in (RESERVED, REFUSED), (magic, kind)
+    if kind == RESERVED:
+        return {"type": "reserved", "id": call}
+    told = {"type": "refused", "id": call,
+            "scope": scope.rstrip(b"\0").decode(),
+            "amount": amount.rstrip(b"\0").decode(),
+            "limit": limit, "used": used}
+    if retry_after_s:
+        told["retry_after_s"] = retry_after_s
+    return told
