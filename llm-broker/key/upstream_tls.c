@@ -19,7 +19,10 @@
 
 #define UPSTREAM_TLS_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!PSK:!SRP:!DSS"
 #define UPSTREAM_TLS_READ_AHEAD 32768U /* bytes asked of the kernel at once */
-#define UPSTREAM_TLS_SESSION_S 3600L   /* a session is not used for longer */
+/* Reads of the wire that brought no byte of a response, but tickets, key
+ * updates: a provider that goes on so keeps us busy for nothing. */
+#define UPSTREAM_TLS_SILENT_MAX 8U
+#define UPSTREAM_TLS_SESSION_S 3600L /* a session is not used for longer */
 
 struct upstream_tls_library {
 	BIO_METHOD *method; /* onto a struct upstream_wire */
@@ -41,7 +44,8 @@ struct upstream_tls {
 	SSL *ssl;
 	struct upstream_wire *wire;
 	struct upstream_tls_context *context;
-	bool is_dead; /* OpenSSL found a fault: nothing more is said */
+	unsigned silent; /* reads since the last byte of a response */
+	bool is_dead;    /* OpenSSL found a fault: nothing more is said */
 };
 
 static int
@@ -240,9 +244,10 @@ upstream_tls_set_protocol(SSL_CTX *ctx)
 
 	SSL_CTX_set_options(
 	    ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
-	SSL_CTX_set_mode(ctx, SSL_MODE_RELEASE_BUFFERS |
-				  SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER |
-				  SSL_MODE_AUTO_RETRY);
+	SSL_CTX_set_mode(ctx,
+	    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+	/* Else one read goes on for as long as such records come. */
+	SSL_CTX_clear_mode(ctx, SSL_MODE_AUTO_RETRY);
 	SSL_CTX_set_read_ahead(ctx, 1);
 	SSL_CTX_set_default_read_buffer_len(ctx, UPSTREAM_TLS_READ_AHEAD);
 	SSL_CTX_set_security_level(ctx, 2);
@@ -434,29 +439,50 @@ upstream_tls_handshake(
 	return RESULT_BAD;
 }
 
-enum result
-upstream_tls_read(
+/* Of one read of the wire. RESULT_NEED_MORE, and the wire not drained: there
+ * was nothing of a response in it. */
+static enum result
+upstream_tls_read_one(
     struct upstream_tls *tls, void *bytes, size_t size, size_t *len_r)
 {
 	enum result result;
 	int ret;
 
-	*len_r = 0;
-	if (tls->is_dead)
-		return RESULT_CLOSED;
 	ERR_clear_error();
 	ret = SSL_read_ex(tls->ssl, bytes, size, len_r);
 	if (ret == 1)
 		return RESULT_OK;
 	result = upstream_tls_result(tls, ret);
 	ERR_clear_error();
+	return result == RESULT_NEED_MORE || result == RESULT_EOF
+		   ? result
+		   : RESULT_CLOSED;
+}
+
+enum result
+upstream_tls_read(
+    struct upstream_tls *tls, void *bytes, size_t size, size_t *len_r)
+{
+	enum result result = RESULT_NEED_MORE;
+
+	*len_r = 0;
+	while (!tls->is_dead && tls->silent <= UPSTREAM_TLS_SILENT_MAX) {
+		result = upstream_tls_read_one(tls, bytes, size, len_r);
+		if (result != RESULT_NEED_MORE || tls->wire->is_drained)
+			break;
+		tls->silent++;
+	}
+	if (tls->is_dead || tls->silent > UPSTREAM_TLS_SILENT_MAX) {
+		tls->is_dead = true;
+		return RESULT_CLOSED;
+	}
+	if (result == RESULT_OK)
+		tls->silent = 0;
 	/* SSL_MODE_RELEASE_BUFFERS lets go of what was read into, but not of
 	 * the 16 KiB that were written from, and a ticket brings them back. */
 	if (result == RESULT_NEED_MORE)
 		(void)SSL_free_buffers(tls->ssl); /* 0: they are in use */
-	return result == RESULT_NEED_MORE || result == RESULT_EOF
-		   ? result
-		   : RESULT_CLOSED;
+	return result;
 }
 
 enum result

@@ -11,7 +11,7 @@ import harness
 import llm_key_client
 import llm_key_world as world
 from harness import check
-from llm_key_client import CLOSE, KEY_REFUSED
+from llm_key_client import CLOSE, KEEP, KEY_REFUSED
 
 
 def started(reply=None, **options):
@@ -494,6 +494,37 @@ def early_answer():
     key.stop()
 
 
+def memory():
+    """After calls of every kind of end, a key is in secret memory alone."""
+    place = started(lambda *_: world.answer(b"x" * 100))
+    key = place.key
+    lanes = [key.lane() for _ in range(8)]
+    for turn in range(3):
+        for lane in lanes:
+            lane.open("one", llm_key_client.head(
+                world.authority(place.port), "POST", "/v1/calls",
+                b"b" * 20000), b"b" * 20000)
+        for lane in lanes[:7] if turn == 2 else lanes:
+            lane.response(llm_key_client.whole)
+            lane.release(KEEP if turn == 0 else CLOSE)
+    key.give_key("one", world.SECOND_KEY)
+    key.patterns()
+    ask(place)
+    lanes[7].close()
+    words = (world.KEY, world.KEY[8:24], world.SECOND_KEY,
+             world.SECOND_KEY[8:24], world.HOST)
+    try:
+        found = key.memory_with(*words)
+    except PermissionError:
+        check("nobody but root may look into its memory",
+              os.geteuid() != 0)
+    else:
+        check("no part of a key is in memory that can be read",
+              not found & set(words[:4]), found)
+        check("and the search finds what is there", world.HOST in found)
+    key.stop()
+
+
 def nothing_told():
     place = started()
     ask(place, body=b"x" * 100)
@@ -535,5 +566,6 @@ rotation()
 breaker()
 cancelled()
 early_answer()
+memory()
 nothing_told()
 harness.finish()

@@ -62,15 +62,20 @@ def good_and_bad_chains():
 
 def protocols():
     place = world.World()
+    wild = world.Provider(place.ca.leaf("*.example.test"))
     twelve = world.tls12(world.Provider(place.pem))
     old, old_port = world.old_tls(place.pem)
     plain = internet.PlainServer()
     key = place.start([world.provider("twelve", twelve.port),
+                       world.provider("wild", wild.port),
                        world.provider("old", old_port),
                        world.provider("plain", plain.port)])
     data, end = call(key, "twelve", twelve.port)
     check("TLS 1.2 is enough", data.endswith(b"fine\n"), (data, end))
     check("and is TLS 1.2", twelve.seen[0][1] == "TLSv1.2", twelve.seen)
+    data, end = call(key, "wild", wild.port)
+    check("a certificate for *.example.test is good for one label",
+          data.endswith(b"fine\n"), (data, end))
     data, end = call(key, "old", old_port)
     check("TLS 1.1 is not", (data, end) == (b"", "tls"), (data, end))
     data, end = call(key, "plain", plain.port)

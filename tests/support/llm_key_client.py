@@ -232,6 +232,26 @@ class KeyProcess:
                     return int(line.split()[1])
         return 0
 
+    def memory_with(self, *words):
+        """Which of the words stand in memory that can be read at all: all
+        but secret memory, which even root cannot."""
+        found = set()
+        with open(f"/proc/{self.process.pid}/maps", encoding="ascii") as maps:
+            ranges = [line.split()[0].split("-") for line in maps
+                      if line.split()[1].startswith("r")]
+        with open(f"/proc/{self.process.pid}/mem", "rb", 0) as memory:
+            for start, end in ranges:
+                size = int(end, 16) - int(start, 16)
+                if size > 1 << 30:
+                    continue  # what a sanitizer reserves
+                try:
+                    memory.seek(int(start, 16))
+                    data = memory.read(size)
+                except (OSError, ValueError, OverflowError):
+                    continue
+                found.update(w for w in words if w.encode() in data)
+        return found
+
     def text(self):
         with open(self.log, encoding="utf-8") as file:
             return file.read()

@@ -12,8 +12,8 @@ import internet
 import llm_key_client
 import test_ca
 
-KEY = "sk-test-ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-SECOND_KEY = "sk-next-zyxwvutsrqponmlkjihgfedcba9876543210"
+KEY = "sk-test-Qz7Lw2Vx9Rk4Tn8Bm1Hc6Jd3Fg5Sp0Yu_aE"
+SECOND_KEY = "sk-next-vU3nQ8wZ5kX1rT7yM4pL9sD2fG6hJ0cBaE-x"
 HOST = "api.example.test"
 LOOPBACK = ["127.0.0.1/32"]
 AUTHORIZATION = {"header": "Authorization", "format": "Bearer {key}"}
