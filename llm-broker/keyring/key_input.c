@@ -70,7 +70,7 @@ key_input_failed(
 		    outcome, KEYRING_CANCELLED, "cancelled; nothing changed");
 	else if (result == RESULT_TOO_LONG)
 		keyring_outcome_set(outcome, KEYRING_BAD_KEY,
-		    "the %s is longer than %u bytes", what, KEY_RULE_MAX - 1);
+		    "the %s is longer than %u bytes", what, KEY_RULE_MAX);
 	else if (result == RESULT_UNSUPPORTED)
 		keyring_outcome_set(outcome, KEYRING_FAILED,
 		    "no memory can be locked for the %s: RLIMIT_MEMLOCK is "

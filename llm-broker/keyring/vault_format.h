@@ -9,7 +9,7 @@
  *  12  nonce, 16 tag                  the check: an empty text, sealed
  *  COUNT times:
  *    1  length of the name, the name  [a-z0-9-]{1,31}, each once
- *    2  length of the key, 12 nonce   16..2048 
+ *    2  length of the key, 12 nonce   16..2048
  *    n  the key, sealed, 16 tag
  *  64  SHA-256 of all before it, hex  tells damage from a wrong passphrase
  *

@@ -177,7 +177,7 @@ const struct command command_auth_rows[] = {
 	"Asks for the key without showing it, and stores it where the host\n"
 	"keeps secrets. A key never goes on the command line. Runs that are\n"
 	"alive use the new key from their next call on. One newline at the\n"
-	"end is cut off; a key is one word of printable ASCII, 16 to 16384\n"
+	"end is cut off; a key is one word of printable ASCII, 16 to 2048\n"
 	"bytes. Exit code 130: cancelled.\n\n"
 	"Options:\n"
 	"  --from-env VAR      take it from this variable\n"

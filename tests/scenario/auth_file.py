@@ -266,7 +266,7 @@ def asked(home):
 
 FULL = r"""
 set -e
-mount -t tmpfs -o size=32k,mode=0700 none "$AGENTNODE_HOME/small"
+mount -t tmpfs -o size=4m,mode=0700 none "$AGENTNODE_HOME/small"
 cp "$AGENTNODE_HOME"/*.enc "$AGENTNODE_HOME/small/"
 mkdir -m 0700 "$AGENTNODE_HOME/small/log" "$AGENTNODE_HOME/small/providers"
 cp "$AGENTNODE_HOME/providers/openai.json" "$AGENTNODE_HOME/small/providers/"
@@ -277,7 +277,8 @@ head -c 30 /dev/zero | tr '\0' k | "$AGENTNODE" auth set openai --from-fd 0 \
     --backend file --passphrase-fd 3 3< <(printf '%s' "$PASSPHRASE") \
     2> /dev/null
 sum=$(sha256sum < "$AGENTNODE_HOME/keys.enc")
-head -c 14000 /dev/zero | tr '\0' k | "$AGENTNODE" auth set openai \
+head -c 8M /dev/zero > "$AGENTNODE_HOME/fill" 2> /dev/null || true
+head -c 2000 /dev/zero | tr '\0' k | "$AGENTNODE" auth set openai \
     --from-fd 0 --backend file --passphrase-fd 3 \
     3< <(printf '%s' "$PASSPHRASE") && echo "code 0" || echo "code $?"
 [ "$(sha256sum < "$AGENTNODE_HOME/keys.enc")" = "$sum" ] && echo unchanged

@@ -107,7 +107,7 @@ def sets(home):
           and home.keys()["gemini"]["last4"] is None
           and "ends in" not in result.out
           and "cdefg" not in home.run("auth", "list").out, result)
-    longest = "k" * 2046
+    longest = "k" * 2048
     result = home.set(longest, "gemini")
     check("a key of 2 KiB", result.code == 0
           and home.stored("gemini") == [longest], result)
