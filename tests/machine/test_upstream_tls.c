@@ -396,9 +396,9 @@ test_upstream_tls_renegotiation(void **state)
 static void
 test_upstream_tls_bundles(void **state)
 {
-	static const char *const bad[] = {"", "no PEM at all",
-	    "-----BEGIN CERTIFICATE-----\nnonsense\n"
-	    "-----END CERTIFICATE-----\n"};
+	static const char broken[] = "-----BEGIN CERTIFICATE-----\nnonsense\n"
+				     "-----END CERTIFICATE-----\n";
+	static const char *const bad[] = {"", "no PEM at all", broken};
 	struct upstream_tls_trust *trust = NULL;
 
 	(void)state;
