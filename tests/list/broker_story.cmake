@@ -11,3 +11,8 @@ target_link_libraries(drive_broker PRIVATE common_io)
 add_dependencies(drive_broker agentnode-llm-broker agentnode-llm-key
     agentnode-ledger)
 add_scenario(broker_drive TIMEOUT 240)
+set(REDACT_KEY ${CMAKE_SOURCE_DIR}/tests/support/redact_key.c)
+add_unit_test(redact SOURCES ${REDACT_KEY} LIBRARIES broker_redact)
+add_fuzz_target(redact SOURCES ${REDACT_KEY} LIBRARIES broker_redact)
+add_unit_test(usage_scan LIBRARIES broker_relay)
+add_fuzz_target(usage_scan LIBRARIES broker_relay)
