@@ -63,8 +63,9 @@ call_finish(struct call *call, enum call_code code, bool ended)
 		return;
 	call->open = 0;
 	call->code = code;
-	if (call->state == CALL_STATE_RESERVE)
+	if (call->asked)
 		call->actions->forget_reserve(call);
+	call->asked = 0;
 	if (call->relay != NULL)
 		call->redacted = call_relay_redacted(call->relay);
 	call_outcome_settle(call, code);
@@ -200,7 +201,8 @@ call_admit(struct call *call)
 	}
 	call_enter(call, CALL_STATE_RESERVE, "reserve");
 	call_deadline(call, CALL_GRACE_MS);
-	if (call->actions->reserve(call) != RESULT_OK)
+	call->asked = call->actions->reserve(call) == RESULT_OK;
+	if (!call->asked)
 		call_refuse(call, CALL_POLICY_UNAVAILABLE, "budget");
 }
 
@@ -209,6 +211,9 @@ call_on_reserve(struct call *call, enum call_event event)
 {
 	struct call_outcome outcome;
 
+	if (event == CALL_EVENT_RESERVED || event == CALL_EVENT_REFUSED ||
+	    event == CALL_EVENT_BUDGET_LOST)
+		call->asked = 0;
 	if (event == CALL_EVENT_RESERVED) {
 		call->reserved = 1;
 		call_ask(call);

@@ -100,6 +100,7 @@ struct call {
 	unsigned keep : 1, /* the agent's connection, after this call */
 	    stream : 1, usage_added : 1, is_call_llm : 1,
 	    sent : 1,     /* the whole request is in the lane */
+	    asked : 1,    /* the ledger's answer is due */
 	    reserved : 1, /* by the ledger: must be settled */
 	    open : 1,     /* a call runs that was not reported */
 	    counted : 1,  /* in the run's counters */

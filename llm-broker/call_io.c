@@ -116,7 +116,8 @@ call_io_flush(struct call_io *io)
 			return false;
 		}
 		buffer_consume(out, (size_t)count);
-		io->call.down_bytes += (uint64_t)count;
+		if (io->call.relay != NULL) /* not of a 100 before it */
+			io->call.down_bytes += (uint64_t)count;
 		io->call.active_ms = event_loop_now_ms();
 	}
 	buffer_free(out);

@@ -521,7 +521,8 @@ call_relay_error_word(const struct call_relay *relay)
 bool
 call_relay_reusable(const struct call_relay *relay)
 {
-	return relay->head.reusable && !relay->spoiled;
+	return relay->phase == CALL_RELAY_PHASE_END && relay->code == CALL_OK &&
+	       relay->head.reusable && !relay->spoiled;
 }
 
 const struct usage_counts *

@@ -26,7 +26,8 @@ call_take_fresh(struct call *call)
 	call->upstream_status = 0;
 	call->failure = 0;
 	call->code = CALL_OK;
-	call->keep = call->sent = call->reserved = call->counted = 0;
+	call->keep = call->sent = call->asked = call->reserved = call->counted =
+	    0;
 	call->stream = call->usage_added = call->is_call_llm = 0;
 	call->started_ms = call->actions->now_ms(call);
 	call->number = call->actions->next_number(call);
@@ -68,7 +69,6 @@ call_take_response(struct call *call)
 	    .output_chars = &call->run->output_chars};
 
 	call->first_ms = call->actions->now_ms(call);
-	call->down_bytes = 0; /* a 100 was not of the response */
 	if (options.patterns == NULL)
 		return RESULT_REFUSED;
 	return call_relay_new(&options, &call->relay);

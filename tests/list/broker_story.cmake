@@ -16,3 +16,10 @@ add_unit_test(redact SOURCES ${REDACT_KEY} LIBRARIES broker_redact)
 add_fuzz_target(redact SOURCES ${REDACT_KEY} LIBRARIES broker_redact)
 add_unit_test(usage_scan LIBRARIES broker_relay)
 add_fuzz_target(usage_scan LIBRARIES broker_relay)
+foreach(part call call_ends)
+	add_machine_test(${part} LIBRARIES broker_story
+	    SOURCES ${CMAKE_SOURCE_DIR}/tests/machine/call_script.c
+	    ${REDACT_KEY})
+	target_compile_definitions(machine_${part} PRIVATE
+	    AGENTNODE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
+endforeach()
