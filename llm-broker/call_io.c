@@ -198,11 +198,14 @@ call_io_move(struct call_io *io)
 }
 
 static void
-call_io_on_ready(void *owner)
+call_io_on_ready(void *owner, bool readable, bool writable)
 {
 	struct call_io *io = owner;
 
-	io->lane_can = CALL_NET_CAN_READ | CALL_NET_CAN_WRITE;
+	if (readable)
+		io->lane_can |= CALL_NET_CAN_READ;
+	if (writable)
+		io->lane_can |= CALL_NET_CAN_WRITE;
 	call_io_wake(io);
 }
 

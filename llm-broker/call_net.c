@@ -110,7 +110,8 @@ call_net_ask(struct call *call)
 	if (result != RESULT_OK)
 		return result;
 	lane_client_begin(io->lane, &ask);
-	io->lane_can = CALL_NET_CAN_READ | CALL_NET_CAN_WRITE;
+	/* Not to be read before the loop says so (lane_client.h). */
+	io->lane_can = CALL_NET_CAN_WRITE;
 	return RESULT_OK;
 }
 

@@ -248,11 +248,8 @@ json_walk_text(struct json_walk *walk, const char *bytes, size_t len)
 		json_walk_escaped(walk, bytes[0]);
 		return 1;
 	}
-	while (at < len && bytes[at] != '"' && bytes[at] != '\\') {
-		if ((unsigned char)bytes[at] < 0x20) {
-			json_walk_enter(walk, JSON_WALK_BAD);
-			return at;
-		}
+	while (at < len && bytes[at] != '"' && bytes[at] != '\\' &&
+	       (unsigned char)bytes[at] >= 0x20) {
 		chars += ((unsigned char)bytes[at] & 0xc0) != 0x80;
 		if (walk->text_len <= JSON_WALK_TEXT)
 			json_walk_keep(walk, bytes[at]);
@@ -263,8 +260,10 @@ json_walk_text(struct json_walk *walk, const char *bytes, size_t len)
 		return at;
 	if (bytes[at] == '\\')
 		walk->escape = 1;
-	else
+	else if (bytes[at] == '"')
 		json_walk_end_text(walk);
+	else
+		json_walk_enter(walk, JSON_WALK_BAD);
 	return at + 1;
 }
 

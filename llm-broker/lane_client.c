@@ -120,7 +120,9 @@ lane_client_on_event(evutil_socket_t fd, short what, void *context)
 	if (what & EV_CLOSED)
 		lane->hung_up = 1;
 	if (lane->owner != NULL) {
-		lane->client->handlers.on_ready(lane->owner);
+		lane->client->handlers.on_ready(lane->owner,
+		    (what & (EV_READ | EV_CLOSED)) != 0,
+		    (what & EV_WRITE) != 0);
 		return;
 	}
 	while (lane_client_read(lane) == RESULT_OK)

@@ -17,8 +17,9 @@
 #include "llm-broker/lane.h"
 
 /* Of lanes' and agents' events on a base with three priorities: messages of
- * our own processes come first, so that what llm-key says of a new key is
- * known before the first byte of a response that can hold it. */
+ * our own processes come first. What llm-key says of a new key it says
+ * before it uses it, so it is known before the first byte of a response that
+ * can hold it, if a lane is read only when the loop said so. */
 #define LANE_CLIENT_PRIORITIES 3
 #define LANE_CLIENT_PRIORITY 2
 
@@ -30,8 +31,8 @@ struct lane_client; /* the pool; opaque */
 struct lane_client_handlers {
 	/* Give llm-key its end; fd stays the caller's. */
 	enum result (*open)(int fd, void *context);
-	/* A lane with an owner may have something to read or room. */
-	void (*on_ready)(void *owner);
+	/* A lane with an owner has something to read, or room. */
+	void (*on_ready)(void *owner, bool readable, bool writable);
 	/* From inside lane_client_read. */
 	void (*on_data)(void *owner, const char *bytes, size_t len);
 	void (*on_end)(void *owner); /* the upstream closed in order */

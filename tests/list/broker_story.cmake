@@ -23,3 +23,13 @@ foreach(part call call_ends)
 	target_compile_definitions(machine_${part} PRIVATE
 	    AGENTNODE_SOURCE_DIR="${CMAKE_SOURCE_DIR}")
 endforeach()
+add_unit_test(response_filter LIBRARIES broker_relay)
+add_unit_test(call_charge LIBRARIES broker_story)
+add_unit_test(broker_config LIBRARIES broker_io)
+add_confine_test(broker_confine LIBRARIES broker_io)
+# A broker whose redactor does nothing, so that the search can find a key.
+add_executable(broker_redact_none ${CMAKE_SOURCE_DIR}/llm-broker/main.c
+    ${CMAKE_SOURCE_DIR}/tests/support/redact_none.c)
+target_include_directories(broker_redact_none PRIVATE ${CMAKE_SOURCE_DIR})
+target_link_libraries(broker_redact_none PRIVATE broker_io)
+add_scenario(broker_process TIMEOUT 300)

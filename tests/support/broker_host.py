@@ -1,11 +1,11 @@
 """Plays the supervisor, llm-key and the ledger for the real
 agentnode-llm-broker: control socket, grant, listener, and the far ends of
 its lanes, whose calls a test answers byte by byte."""
-import array
 import base64
 import hashlib
 import json
 import os
+import resource
 import select
 import socket
 import struct
@@ -117,7 +117,8 @@ STREAM_HEAD = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
 
 class Broker:
     def __init__(self, key=KEY, ledger=False, grant_object=None, program=PROGRAM,
-                 providers=("openai", "anthropic", "gemini"), **options):
+                 providers=("openai", "anthropic", "gemini"), files=None,
+                 **options):
         self.folder = harness.folder("broker-")
         self.log_path = os.path.join(self.folder, "log")
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
@@ -130,7 +131,7 @@ class Broker:
             stderr=open(self.log_path + ".err", "w"), close_fds=False,
             env={k: v for k, v in os.environ.items()
                  if k in ("ASAN_OPTIONS", "UBSAN_OPTIONS")},
-            preexec_fn=lambda: _only(theirs.fileno()))
+            preexec_fn=lambda: _only(theirs.fileno(), files))
         theirs.close()
         log = os.open(self.log_path, os.O_CREAT | os.O_WRONLY | os.O_APPEND)
         objects = [p if isinstance(p, dict) else provider(p)
@@ -271,9 +272,11 @@ class Broker:
         return code
 
 
-def _only(fd):
+def _only(fd, files):
     os.dup2(fd, 3)
     os.closerange(4, 4096)
+    if files:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (files, files))
 
 
 def chat(stream=False, **more):
