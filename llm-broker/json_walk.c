@@ -237,25 +237,78 @@ json_walk_end_text(struct json_walk *walk)
 	json_walk_close(walk);
 }
 
+#define JSON_WALK_EACH(byte) (UINT64_C(0x0101010101010101) * (byte))
+#define JSON_WALK_HIGHS JSON_WALK_EACH(0x80)
+
+/* The high bit of each byte of eight that is below bound (at most 0x80). */
+static uint64_t
+json_walk_below(uint64_t eight, uint64_t bound)
+{
+	return (eight - JSON_WALK_EACH(bound)) & ~eight & JSON_WALK_HIGHS;
+}
+
+/* Is one of eight bytes the end of plain text? */
+static bool
+json_walk_is_end(uint64_t eight)
+{
+	return (json_walk_below(eight ^ JSON_WALK_EACH('"'), 1) |
+		   json_walk_below(eight ^ JSON_WALK_EACH('\\'), 1) |
+		   json_walk_below(eight, 0x20)) != 0;
+}
+
+/* Plain text: neither quote, backslash nor control. Returns its bytes;
+ * *chars_r its characters: those that are no continuation of UTF-8. */
+static size_t
+json_walk_plain(const char *bytes, size_t len, uint64_t *chars_r)
+{
+	size_t at = 0, inside = 0;
+	uint64_t eight;
+
+	for (; at + sizeof(eight) <= len; at += sizeof(eight)) {
+		memcpy(&eight, bytes + at, sizeof(eight));
+		if (json_walk_is_end(eight))
+			break;
+		eight &= ~(eight << 1) & JSON_WALK_HIGHS;
+		inside += (eight >> 7) * JSON_WALK_EACH(1) >> 56;
+	}
+	for (; at < len; at++) {
+		unsigned char byte = (unsigned char)bytes[at];
+
+		if (byte == '"' || byte == '\\' || byte < 0x20)
+			break;
+		inside += (byte & 0xc0) == 0x80;
+	}
+	*chars_r = at - inside;
+	return at;
+}
+
+static void
+json_walk_keep_some(struct json_walk *walk, const char *bytes, size_t len)
+{
+	size_t room = walk->text_len < JSON_WALK_TEXT
+			  ? JSON_WALK_TEXT - walk->text_len
+			  : 0;
+
+	if (room > 0)
+		memcpy(walk->text + walk->text_len, bytes,
+		    len < room ? len : room);
+	walk->text_len += len;
+}
+
 /* Inside a string or key; returns how many bytes were read. */
 static size_t
 json_walk_text(struct json_walk *walk, const char *bytes, size_t len)
 {
-	size_t at = 0;
-	uint64_t chars = 0;
+	uint64_t chars;
+	size_t at;
 
 	if (walk->escape > 0) {
 		json_walk_escaped(walk, bytes[0]);
 		return 1;
 	}
-	while (at < len && bytes[at] != '"' && bytes[at] != '\\' &&
-	       (unsigned char)bytes[at] >= 0x20) {
-		chars += ((unsigned char)bytes[at] & 0xc0) != 0x80;
-		if (walk->text_len <= JSON_WALK_TEXT)
-			json_walk_keep(walk, bytes[at]);
-		at++;
-	}
+	at = json_walk_plain(bytes, len, &chars);
 	json_walk_count(walk, chars);
+	json_walk_keep_some(walk, bytes, at);
 	if (at == len)
 		return at;
 	if (bytes[at] == '\\')

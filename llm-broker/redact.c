@@ -16,7 +16,7 @@
 
 struct redact {
 	struct redact_set set;
-	bool starts[256];
+	struct redact_match_table table;
 	struct buffer held; /* from where a key may begin */
 	uint64_t count;
 };
@@ -31,7 +31,7 @@ redact_new(const struct redact_set *set, struct redact **redact_r)
 		return RESULT_NO_MEMORY;
 	redact->set = *set;
 	redact->count = 0;
-	redact_match_starts(set, redact->starts);
+	redact_match_prepare(set, &redact->table);
 	buffer_init(&redact->held, REDACT_HELD_MAX + REDACT_SLICE);
 	return RESULT_OK;
 }
@@ -63,15 +63,13 @@ redact_run_end(const struct redact_match *match, size_t at)
 
 /* The next key or perhaps-key from *at_r on; NO: none to the end. */
 static enum redact_match_verdict
-redact_next(const struct redact_match *match, const bool starts[256],
-    size_t *at_r, size_t *span_r)
+redact_next(const struct redact_match *match, size_t *at_r, size_t *span_r)
 {
 	size_t at = *at_r;
 	enum redact_match_verdict verdict;
 
 	for (;; at++) {
-		while (at < match->len && !starts[(uint8_t)match->bytes[at]])
-			at++;
+		at = redact_match_skip(match, at);
 		*at_r = at;
 		if (at >= match->len)
 			return REDACT_MATCH_NO;
@@ -104,13 +102,14 @@ static enum result
 redact_pass(struct redact *redact, const char *bytes, size_t len, bool last,
     struct buffer *out, size_t *done_r)
 {
-	const struct redact_match match = {&redact->set, bytes, len, last};
+	const struct redact_match match = {
+	    &redact->set, &redact->table, bytes, len, last};
 	enum redact_match_verdict verdict = REDACT_MATCH_YES;
 	enum result result = RESULT_OK;
 	size_t at = 0, from = 0, span = 0;
 
 	while (verdict == REDACT_MATCH_YES && result == RESULT_OK) {
-		verdict = redact_next(&match, redact->starts, &at, &span);
+		verdict = redact_next(&match, &at, &span);
 		result = buffer_append(out, bytes + from, at - from);
 		if (verdict == REDACT_MATCH_YES && result == RESULT_OK) {
 			result = redact_stars(out, span);
@@ -190,14 +189,15 @@ redact_count(const struct redact *redact)
 bool
 redact_text(const struct redact_set *set, char *text, size_t len)
 {
-	const struct redact_match match = {set, text, len, true};
-	bool starts[256], found = false;
+	struct redact_match_table table;
+	const struct redact_match match = {set, &table, text, len, true};
+	bool found = false;
 	size_t at = 0, span = 0;
 
 	if (set->count == 0)
 		return false;
-	redact_match_starts(set, starts);
-	while (redact_next(&match, starts, &at, &span) == REDACT_MATCH_YES) {
+	redact_match_prepare(set, &table);
+	while (redact_next(&match, &at, &span) == REDACT_MATCH_YES) {
 		memset(text + at, '*', span);
 		at += span;
 		found = true;

@@ -197,24 +197,77 @@ redact_match_is_bare(const struct redact_match *match,
 	       memchr(bytes, '\\', left) != NULL;
 }
 
+static bool
+redact_match_is_sign(uint8_t byte)
+{
+	return byte == '%' || byte == '\\';
+}
+
+/* The same for an escape: a lone backslash before most bytes means that
+ * byte, a percent sign before what is no digit means itself. */
+static unsigned
+redact_match_ahead_sign(const struct redact_match *match, size_t at)
+{
+	const struct redact_match_table *table = match->table;
+	uint8_t sign = (uint8_t)match->bytes[at], next;
+
+	if (at + 1 >= match->len)
+		return table->may[0][sign];
+	next = (uint8_t)match->bytes[at + 1];
+	if (redact_match_is_sign(next))
+		return table->may[0][sign];
+	if (sign == '%')
+		return redact_match_hex(next) >= 0 ? table->may[0][sign]
+						   : table->signs;
+	return next == 'u' ? table->may[0][sign]
+			   : (unsigned)(table->may[0][next] | table->signs);
+}
+
+/* Which patterns can begin at this byte, by the few bytes that stand there
+ * as they are. */
+static unsigned
+redact_match_ahead(const struct redact_match *match, size_t at)
+{
+	const uint8_t *bytes = (const uint8_t *)match->bytes;
+	unsigned may = match->table->may[0][bytes[at]];
+
+	if (redact_match_is_sign(bytes[at]))
+		return redact_match_ahead_sign(match, at);
+	for (unsigned i = 1; i < REDACT_MATCH_AHEAD && may != 0; i++) {
+		if (at + i >= match->len || redact_match_is_sign(bytes[at + i]))
+			break;
+		may &= match->table->may[i][bytes[at + i]];
+	}
+	return may;
+}
+
+/* One pattern, through escapes and, when it has such signs of its own, as
+ * it stands. */
+static enum redact_match_verdict
+redact_match_one(const struct redact_match *match,
+    const struct redact_pattern *pattern, size_t at, size_t *span_r)
+{
+	enum redact_match_verdict verdict = redact_match_pattern(
+	    match, pattern, at, REDACT_MATCH_DEPTH, span_r);
+	enum redact_match_verdict bare = REDACT_MATCH_NO;
+
+	if (verdict != REDACT_MATCH_YES &&
+	    redact_match_is_bare(match, pattern, at))
+		bare = redact_match_pattern(match, pattern, at, 0, span_r);
+	return bare != REDACT_MATCH_NO ? bare : verdict;
+}
+
 enum redact_match_verdict
 redact_match_at(const struct redact_match *match, size_t at, size_t *span_r)
 {
 	enum redact_match_verdict found = REDACT_MATCH_NO, verdict;
+	unsigned may = redact_match_ahead(match, at);
 
-	for (size_t i = 0; i < match->set->count; i++) {
-		const struct redact_pattern *pattern = &match->set->patterns[i];
-
-		verdict = redact_match_pattern(
-		    match, pattern, at, REDACT_MATCH_DEPTH, span_r);
-		if (verdict != REDACT_MATCH_YES &&
-		    redact_match_is_bare(match, pattern, at)) {
-			enum redact_match_verdict bare =
-			    redact_match_pattern(match, pattern, at, 0, span_r);
-
-			if (bare != REDACT_MATCH_NO)
-				verdict = bare;
-		}
+	for (size_t i = 0; may != 0; i++, may >>= 1) {
+		if ((may & 1) == 0)
+			continue;
+		verdict = redact_match_one(
+		    match, &match->set->patterns[i], at, span_r);
 		if (verdict == REDACT_MATCH_YES)
 			return verdict;
 		if (verdict == REDACT_MATCH_MORE)
@@ -223,21 +276,54 @@ redact_match_at(const struct redact_match *match, size_t at, size_t *span_r)
 	return found;
 }
 
-void
-redact_match_starts(const struct redact_set *set, bool starts[256])
+size_t
+redact_match_skip(const struct redact_match *match, size_t at)
 {
-	memset(starts, 0, 256 * sizeof(starts[0]));
-	for (size_t i = 0; i < set->count; i++) {
-		const struct redact_pattern *pattern = &set->patterns[i];
+	const uint16_t *may = match->table->may[0];
 
-		for (unsigned byte = 0; byte < 256; byte++) {
-			uint8_t norm =
-			    redact_match_norm(pattern->form, (uint8_t)byte);
+	while (at < match->len && may[(uint8_t)match->bytes[at]] == 0)
+		at++;
+	return at;
+}
 
-			if (norm != 0 && norm == pattern->prefix[0])
-				starts[byte] = true;
-		}
+/* Every spelling of a byte in the form's one spelling. */
+static void
+redact_match_mark(
+    uint16_t may[256], enum redact_form form, uint8_t byte, unsigned bit)
+{
+	may[byte] |= (uint16_t)bit;
+	if (form == REDACT_HEX && byte >= 'a')
+		may[byte - 'a' + 'A'] |= (uint16_t)bit;
+	if (form == REDACT_BASE64 && byte == '+')
+		may['-'] |= (uint16_t)bit;
+	if (form == REDACT_BASE64 && byte == '/')
+		may['_'] |= (uint16_t)bit;
+}
+
+static void
+redact_match_prepare_one(const struct redact_pattern *pattern, unsigned bit,
+    struct redact_match_table *table)
+{
+	for (unsigned k = 0; k < REDACT_MATCH_AHEAD; k++) {
+		if (k < pattern->prefix_len)
+			redact_match_mark(table->may[k], pattern->form,
+			    pattern->prefix[k], bit);
+		for (unsigned byte = 0; byte < 256 && k >= pattern->prefix_len;
+		     byte++)
+			table->may[k][byte] |= (uint16_t)bit;
 	}
-	if (set->count > 0)
-		starts['%'] = starts['\\'] = true;
+	if (redact_match_is_sign(pattern->prefix[0]))
+		table->signs |= (uint16_t)bit;
+}
+
+void
+redact_match_prepare(
+    const struct redact_set *set, struct redact_match_table *table_r)
+{
+	unsigned all = (1U << set->count) - 1;
+
+	memset(table_r, 0, sizeof(*table_r));
+	for (size_t i = 0; i < set->count; i++)
+		redact_match_prepare_one(&set->patterns[i], 1U << i, table_r);
+	table_r->may[0]['%'] = table_r->may[0]['\\'] = (uint16_t)all;
 }

@@ -8,6 +8,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "llm-broker/redact.h"
 
@@ -20,9 +21,21 @@ enum redact_match_verdict {
 	REDACT_MATCH_YES
 };
 
+#define REDACT_MATCH_AHEAD 4U /* bytes looked at before a pattern is tried */
+
+/* Which patterns (a bit each) can have a byte as their first, second, ...
+ * when it stands there as it is. */
+struct redact_match_table {
+	uint16_t may[REDACT_MATCH_AHEAD][256];
+	uint16_t signs; /* begin with '%' or '\\' themselves */
+};
+void redact_match_prepare(
+    const struct redact_set *set, struct redact_match_table *table_r);
+
 /* What is looked at; last: nothing follows, so there is no MORE. */
 struct redact_match {
 	const struct redact_set *set;
+	const struct redact_match_table *table;
 	const char *bytes;
 	size_t len;
 	bool last;
@@ -32,7 +45,7 @@ struct redact_match {
 enum redact_match_verdict redact_match_at(
     const struct redact_match *match, size_t at, size_t *span_r);
 
-/* starts[b]: a key may begin with the byte b as it stands. */
-void redact_match_starts(const struct redact_set *set, bool starts[256]);
+/* From at on, the first byte a key can begin with; len: there is none. */
+size_t redact_match_skip(const struct redact_match *match, size_t at);
 
 #endif

@@ -9,98 +9,97 @@
 
 #include "llm-broker/json_walk.h"
 
-/* Every key that stands in a row below. */
+/* Every key that stands in a row below, by its length. */
 enum usage_rule_step {
 	KEY_OTHER = JSON_WALK_OTHER,
-	KEY_ARGUMENTS,
-	KEY_CACHE_CREATION,
-	KEY_CACHE_READ,
-	KEY_CACHED_CONTENT,
-	KEY_CACHED_TOKENS,
-	KEY_CANDIDATES,
-	KEY_CANDIDATES_COUNT,
+	KEY_ID,
+	KEY_ROLE,
+	KEY_TEXT,
+	KEY_TYPE,
+	KEY_DELTA,
+	KEY_USAGE,
+	KEY_OUTPUT,
+	KEY_STATUS,
 	KEY_CALL_ID,
 	KEY_CHOICES,
-	KEY_COMPLETION_TOKENS,
 	KEY_CONTENT,
-	KEY_CONTENT_BLOCK,
-	KEY_DELTA,
-	KEY_FINISH_REASON,
-	KEY_ID,
-	KEY_INPUT_DETAILS,
-	KEY_INPUT_TOKENS,
 	KEY_ITEM_ID,
 	KEY_MESSAGE,
-	KEY_OUTPUT,
-	KEY_OUTPUT_TOKENS,
-	KEY_PROMPT_COUNT,
-	KEY_PROMPT_DETAILS,
-	KEY_PROMPT_TOKENS,
 	KEY_RESPONSE,
-	KEY_ROLE,
+	KEY_ARGUMENTS,
 	KEY_SIGNATURE,
-	KEY_STATUS,
+	KEY_CANDIDATES,
 	KEY_STOP_REASON,
-	KEY_TEXT,
-	KEY_THOUGHT_SIGNATURE,
-	KEY_THOUGHTS_COUNT,
-	KEY_TOOL_PROMPT_COUNT,
-	KEY_TYPE,
-	KEY_USAGE,
+	KEY_FINISH_REASON,
+	KEY_INPUT_TOKENS,
+	KEY_CACHED_TOKENS,
+	KEY_CONTENT_BLOCK,
+	KEY_OUTPUT_TOKENS,
+	KEY_PROMPT_TOKENS,
 	KEY_USAGE_METADATA,
+	KEY_PROMPT_COUNT,
+	KEY_THOUGHT_SIGNATURE,
+	KEY_COMPLETION_TOKENS,
+	KEY_THOUGHTS_COUNT,
+	KEY_CANDIDATES_COUNT,
+	KEY_INPUT_DETAILS,
+	KEY_PROMPT_DETAILS,
+	KEY_CACHE_READ,
+	KEY_CACHED_CONTENT,
+	KEY_TOOL_PROMPT_COUNT,
+	KEY_CACHE_CREATION,
 	KEY_COUNT,
 	KEY_ITEM = JSON_WALK_ITEM
 };
 
-static const char *const usage_rule_keys[KEY_COUNT] = {
-    [KEY_OTHER] = "",
-    [KEY_ARGUMENTS] = "arguments",
-    [KEY_CACHE_CREATION] = "cache_creation_input_tokens",
-    [KEY_CACHE_READ] = "cache_read_input_tokens",
-    [KEY_CACHED_CONTENT] = "cachedContentTokenCount",
-    [KEY_CACHED_TOKENS] = "cached_tokens",
-    [KEY_CANDIDATES] = "candidates",
-    [KEY_CANDIDATES_COUNT] = "candidatesTokenCount",
-    [KEY_CALL_ID] = "call_id",
-    [KEY_CHOICES] = "choices",
-    [KEY_COMPLETION_TOKENS] = "completion_tokens",
-    [KEY_CONTENT] = "content",
-    [KEY_CONTENT_BLOCK] = "content_block",
-    [KEY_DELTA] = "delta",
-    [KEY_FINISH_REASON] = "finishReason",
-    [KEY_ID] = "id",
-    [KEY_INPUT_DETAILS] = "input_tokens_details",
-    [KEY_INPUT_TOKENS] = "input_tokens",
-    [KEY_ITEM_ID] = "item_id",
-    [KEY_MESSAGE] = "message",
-    [KEY_OUTPUT] = "output",
-    [KEY_OUTPUT_TOKENS] = "output_tokens",
-    [KEY_PROMPT_COUNT] = "promptTokenCount",
-    [KEY_PROMPT_DETAILS] = "prompt_tokens_details",
-    [KEY_PROMPT_TOKENS] = "prompt_tokens",
-    [KEY_RESPONSE] = "response",
-    [KEY_ROLE] = "role",
-    [KEY_SIGNATURE] = "signature",
-    [KEY_STATUS] = "status",
-    [KEY_STOP_REASON] = "stop_reason",
-    [KEY_TEXT] = "text",
-    [KEY_THOUGHT_SIGNATURE] = "thoughtSignature",
-    [KEY_THOUGHTS_COUNT] = "thoughtsTokenCount",
-    [KEY_TOOL_PROMPT_COUNT] = "toolUsePromptTokenCount",
-    [KEY_TYPE] = "type",
-    [KEY_USAGE] = "usage",
-    [KEY_USAGE_METADATA] = "usageMetadata",
+#define KEY(step, text) [step] = {text, sizeof(text) - 1}
+
+static const struct usage_rule_name {
+	const char *text;
+	size_t len;
+} usage_rule_names[KEY_COUNT] = {
+    KEY(KEY_OTHER, ""),
+    KEY(KEY_ID, "id"),
+    KEY(KEY_ROLE, "role"),
+    KEY(KEY_TEXT, "text"),
+    KEY(KEY_TYPE, "type"),
+    KEY(KEY_DELTA, "delta"),
+    KEY(KEY_USAGE, "usage"),
+    KEY(KEY_OUTPUT, "output"),
+    KEY(KEY_STATUS, "status"),
+    KEY(KEY_CALL_ID, "call_id"),
+    KEY(KEY_CHOICES, "choices"),
+    KEY(KEY_CONTENT, "content"),
+    KEY(KEY_ITEM_ID, "item_id"),
+    KEY(KEY_MESSAGE, "message"),
+    KEY(KEY_RESPONSE, "response"),
+    KEY(KEY_ARGUMENTS, "arguments"),
+    KEY(KEY_SIGNATURE, "signature"),
+    KEY(KEY_CANDIDATES, "candidates"),
+    KEY(KEY_STOP_REASON, "stop_reason"),
+    KEY(KEY_FINISH_REASON, "finishReason"),
+    KEY(KEY_INPUT_TOKENS, "input_tokens"),
+    KEY(KEY_CACHED_TOKENS, "cached_tokens"),
+    KEY(KEY_CONTENT_BLOCK, "content_block"),
+    KEY(KEY_OUTPUT_TOKENS, "output_tokens"),
+    KEY(KEY_PROMPT_TOKENS, "prompt_tokens"),
+    KEY(KEY_USAGE_METADATA, "usageMetadata"),
+    KEY(KEY_PROMPT_COUNT, "promptTokenCount"),
+    KEY(KEY_THOUGHT_SIGNATURE, "thoughtSignature"),
+    KEY(KEY_COMPLETION_TOKENS, "completion_tokens"),
+    KEY(KEY_THOUGHTS_COUNT, "thoughtsTokenCount"),
+    KEY(KEY_CANDIDATES_COUNT, "candidatesTokenCount"),
+    KEY(KEY_INPUT_DETAILS, "input_tokens_details"),
+    KEY(KEY_PROMPT_DETAILS, "prompt_tokens_details"),
+    KEY(KEY_CACHE_READ, "cache_read_input_tokens"),
+    KEY(KEY_CACHED_CONTENT, "cachedContentTokenCount"),
+    KEY(KEY_TOOL_PROMPT_COUNT, "toolUsePromptTokenCount"),
+    KEY(KEY_CACHE_CREATION, "cache_creation_input_tokens"),
 };
 
-#define CHAT PROVIDER_USAGE_OPENAI_CHAT
-#define RESPONSES PROVIDER_USAGE_OPENAI_RESPONSES
-#define EMBEDDINGS PROVIDER_USAGE_OPENAI_EMBEDDINGS
-#define ANTHROPIC PROVIDER_USAGE_ANTHROPIC
-#define GEMINI PROVIDER_USAGE_GEMINI
 #define STEPS_MAX 4U
 
 struct usage_rule_row {
-	enum provider_usage format;
 	enum usage_rule_kind kind;
 	bool below; /* everything under that path */
 	uint8_t count, steps[STEPS_MAX];
@@ -117,57 +116,73 @@ struct usage_rule_row {
 		__VA_ARGS__                     \
 	}
 
-static const struct usage_rule_row usage_rule_rows[] = {
-    {CHAT, USAGE_RULE_CHOICE, AT(KEY_CHOICES, KEY_ITEM)},
-    {CHAT, USAGE_RULE_TEXT, BELOW(KEY_CHOICES, KEY_ITEM, KEY_DELTA)},
-    {CHAT, USAGE_RULE_TEXT, BELOW(KEY_CHOICES, KEY_ITEM, KEY_MESSAGE)},
-    {CHAT, USAGE_RULE_TEXT, AT(KEY_CHOICES, KEY_ITEM, KEY_TEXT)},
-    {CHAT, USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_PROMPT_TOKENS)},
-    {CHAT, USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_COMPLETION_TOKENS)},
-    {CHAT, USAGE_RULE_CACHED,
-	AT(KEY_USAGE, KEY_PROMPT_DETAILS, KEY_CACHED_TOKENS)},
+static const struct usage_rule_row usage_rule_chat[] = {
+    {USAGE_RULE_CHOICE, AT(KEY_CHOICES, KEY_ITEM)},
+    {USAGE_RULE_TEXT, BELOW(KEY_CHOICES, KEY_ITEM, KEY_DELTA)},
+    {USAGE_RULE_TEXT, BELOW(KEY_CHOICES, KEY_ITEM, KEY_MESSAGE)},
+    {USAGE_RULE_TEXT, AT(KEY_CHOICES, KEY_ITEM, KEY_TEXT)},
+    {USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_PROMPT_TOKENS)},
+    {USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_COMPLETION_TOKENS)},
+    {USAGE_RULE_CACHED, AT(KEY_USAGE, KEY_PROMPT_DETAILS, KEY_CACHED_TOKENS)},
+};
 
-    {RESPONSES, USAGE_RULE_TYPE, AT(KEY_TYPE)},
-    {RESPONSES, USAGE_RULE_TEXT, BELOW(KEY_DELTA)},
-    {RESPONSES, USAGE_RULE_WHOLE, BELOW(KEY_RESPONSE, KEY_OUTPUT)},
-    {RESPONSES, USAGE_RULE_WHOLE, BELOW(KEY_OUTPUT)},
-    {RESPONSES, USAGE_RULE_INPUT,
-	AT(KEY_RESPONSE, KEY_USAGE, KEY_INPUT_TOKENS)},
-    {RESPONSES, USAGE_RULE_OUTPUT,
-	AT(KEY_RESPONSE, KEY_USAGE, KEY_OUTPUT_TOKENS)},
-    {RESPONSES, USAGE_RULE_CACHED,
+static const struct usage_rule_row usage_rule_responses[] = {
+    {USAGE_RULE_TYPE, AT(KEY_TYPE)},
+    {USAGE_RULE_TEXT, BELOW(KEY_DELTA)},
+    {USAGE_RULE_WHOLE, BELOW(KEY_RESPONSE, KEY_OUTPUT)},
+    {USAGE_RULE_WHOLE, BELOW(KEY_OUTPUT)},
+    {USAGE_RULE_INPUT, AT(KEY_RESPONSE, KEY_USAGE, KEY_INPUT_TOKENS)},
+    {USAGE_RULE_OUTPUT, AT(KEY_RESPONSE, KEY_USAGE, KEY_OUTPUT_TOKENS)},
+    {USAGE_RULE_CACHED,
 	AT(KEY_RESPONSE, KEY_USAGE, KEY_INPUT_DETAILS, KEY_CACHED_TOKENS)},
-    {RESPONSES, USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_INPUT_TOKENS)},
-    {RESPONSES, USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_OUTPUT_TOKENS)},
-    {RESPONSES, USAGE_RULE_CACHED,
-	AT(KEY_USAGE, KEY_INPUT_DETAILS, KEY_CACHED_TOKENS)},
+    {USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_INPUT_TOKENS)},
+    {USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_OUTPUT_TOKENS)},
+    {USAGE_RULE_CACHED, AT(KEY_USAGE, KEY_INPUT_DETAILS, KEY_CACHED_TOKENS)},
+};
 
-    {EMBEDDINGS, USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_PROMPT_TOKENS)},
+static const struct usage_rule_row usage_rule_embeddings[] = {
+    {USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_PROMPT_TOKENS)},
+};
 
-    {ANTHROPIC, USAGE_RULE_TYPE, AT(KEY_TYPE)},
-    {ANTHROPIC, USAGE_RULE_TEXT, BELOW(KEY_DELTA)},
-    {ANTHROPIC, USAGE_RULE_TEXT, BELOW(KEY_CONTENT_BLOCK)},
-    {ANTHROPIC, USAGE_RULE_TEXT, BELOW(KEY_CONTENT)},
-    {ANTHROPIC, USAGE_RULE_INPUT, AT(KEY_MESSAGE, KEY_USAGE, KEY_INPUT_TOKENS)},
-    {ANTHROPIC, USAGE_RULE_INPUT_MORE,
-	AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_CREATION)},
-    {ANTHROPIC, USAGE_RULE_INPUT_CACHE,
-	AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_READ)},
-    {ANTHROPIC, USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_INPUT_TOKENS)},
-    {ANTHROPIC, USAGE_RULE_INPUT_MORE, AT(KEY_USAGE, KEY_CACHE_CREATION)},
-    {ANTHROPIC, USAGE_RULE_INPUT_CACHE, AT(KEY_USAGE, KEY_CACHE_READ)},
-    {ANTHROPIC, USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_OUTPUT_TOKENS)},
+static const struct usage_rule_row usage_rule_anthropic[] = {
+    {USAGE_RULE_TYPE, AT(KEY_TYPE)},
+    {USAGE_RULE_TEXT, BELOW(KEY_DELTA)},
+    {USAGE_RULE_TEXT, BELOW(KEY_CONTENT_BLOCK)},
+    {USAGE_RULE_TEXT, BELOW(KEY_CONTENT)},
+    {USAGE_RULE_INPUT, AT(KEY_MESSAGE, KEY_USAGE, KEY_INPUT_TOKENS)},
+    {USAGE_RULE_INPUT_MORE, AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_CREATION)},
+    {USAGE_RULE_INPUT_CACHE, AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_READ)},
+    {USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_INPUT_TOKENS)},
+    {USAGE_RULE_INPUT_MORE, AT(KEY_USAGE, KEY_CACHE_CREATION)},
+    {USAGE_RULE_INPUT_CACHE, AT(KEY_USAGE, KEY_CACHE_READ)},
+    {USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_OUTPUT_TOKENS)},
+};
 
-    {GEMINI, USAGE_RULE_TEXT, BELOW(KEY_CANDIDATES, KEY_ITEM, KEY_CONTENT)},
-    {GEMINI, USAGE_RULE_FINISH,
-	AT(KEY_CANDIDATES, KEY_ITEM, KEY_FINISH_REASON)},
-    {GEMINI, USAGE_RULE_INPUT, AT(KEY_USAGE_METADATA, KEY_PROMPT_COUNT)},
-    {GEMINI, USAGE_RULE_INPUT_MORE,
-	AT(KEY_USAGE_METADATA, KEY_TOOL_PROMPT_COUNT)},
-    {GEMINI, USAGE_RULE_CACHED, AT(KEY_USAGE_METADATA, KEY_CACHED_CONTENT)},
-    {GEMINI, USAGE_RULE_OUTPUT, AT(KEY_USAGE_METADATA, KEY_CANDIDATES_COUNT)},
-    {GEMINI, USAGE_RULE_OUTPUT_MORE,
-	AT(KEY_USAGE_METADATA, KEY_THOUGHTS_COUNT)},
+static const struct usage_rule_row usage_rule_gemini[] = {
+    {USAGE_RULE_TEXT, BELOW(KEY_CANDIDATES, KEY_ITEM, KEY_CONTENT)},
+    {USAGE_RULE_FINISH, AT(KEY_CANDIDATES, KEY_ITEM, KEY_FINISH_REASON)},
+    {USAGE_RULE_INPUT, AT(KEY_USAGE_METADATA, KEY_PROMPT_COUNT)},
+    {USAGE_RULE_INPUT_MORE, AT(KEY_USAGE_METADATA, KEY_TOOL_PROMPT_COUNT)},
+    {USAGE_RULE_CACHED, AT(KEY_USAGE_METADATA, KEY_CACHED_CONTENT)},
+    {USAGE_RULE_OUTPUT, AT(KEY_USAGE_METADATA, KEY_CANDIDATES_COUNT)},
+    {USAGE_RULE_OUTPUT_MORE, AT(KEY_USAGE_METADATA, KEY_THOUGHTS_COUNT)},
+};
+
+#define ROWS(list)                                       \
+	{                                                \
+		(list), sizeof(list) / sizeof((list)[0]) \
+	}
+
+static const struct usage_rule_list {
+	const struct usage_rule_row *rows;
+	size_t count;
+} usage_rule_lists[] = {
+    [PROVIDER_USAGE_NONE] = {NULL, 0},
+    [PROVIDER_USAGE_OPENAI_CHAT] = ROWS(usage_rule_chat),
+    [PROVIDER_USAGE_OPENAI_RESPONSES] = ROWS(usage_rule_responses),
+    [PROVIDER_USAGE_OPENAI_EMBEDDINGS] = ROWS(usage_rule_embeddings),
+    [PROVIDER_USAGE_ANTHROPIC] = ROWS(usage_rule_anthropic),
+    [PROVIDER_USAGE_GEMINI] = ROWS(usage_rule_gemini),
 };
 
 /* Strings that are no text for the agent, wherever they stand. */
@@ -178,11 +193,21 @@ static const uint8_t usage_rule_labels[] = {KEY_TYPE, KEY_ROLE, KEY_ID,
 uint8_t
 usage_rule_key(const char *key, size_t len)
 {
-	for (unsigned i = 1; i < KEY_COUNT; i++)
-		if (usage_rule_keys[i][0] == key[0] &&
-		    strlen(usage_rule_keys[i]) == len &&
-		    memcmp(usage_rule_keys[i], key, len) == 0)
-			return (uint8_t)i;
+	unsigned low = 1, high = KEY_COUNT;
+
+	while (low < high) {
+		unsigned middle = (low + high) / 2;
+		const struct usage_rule_name *name = &usage_rule_names[middle];
+		int order = len != name->len ? (len < name->len ? -1 : 1)
+					     : memcmp(key, name->text, len);
+
+		if (order == 0)
+			return (uint8_t)middle;
+		if (order < 0)
+			high = middle;
+		else
+			low = middle + 1;
+	}
 	return KEY_OTHER;
 }
 
@@ -205,8 +230,6 @@ usage_rule_fits(
 enum usage_rule_kind
 usage_rule_find(enum provider_usage format, const uint8_t *path, size_t depth)
 {
-	size_t rows = sizeof(usage_rule_rows) / sizeof(usage_rule_rows[0]);
-
 	/* Gemini's stream may be one list of what are events elsewhere. */
 	if (format == PROVIDER_USAGE_GEMINI && depth > 0 &&
 	    path[0] == JSON_WALK_ITEM) {
@@ -215,10 +238,11 @@ usage_rule_find(enum provider_usage format, const uint8_t *path, size_t depth)
 	}
 	if (depth == 0)
 		return USAGE_RULE_NONE;
-	for (size_t i = 0; i < rows; i++) {
-		const struct usage_rule_row *row = &usage_rule_rows[i];
+	for (size_t i = 0; i < usage_rule_lists[format].count; i++) {
+		const struct usage_rule_row *row =
+		    &usage_rule_lists[format].rows[i];
 
-		if (row->format != format || !usage_rule_fits(row, path, depth))
+		if (!usage_rule_fits(row, path, depth))
 			continue;
 		return row->below && usage_rule_is_label(path[depth - 1])
 			   ? USAGE_RULE_NONE
