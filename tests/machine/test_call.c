@@ -236,7 +236,7 @@ test_call_key(void **unused)
 	    REDACT_KEY, strlen(REDACT_KEY) + 2, REDACT_KEY);
 	call_script_answer(test, text);
 	call_script_expect(test, "answered", CALL_STATE_IDLE, CALL_OK);
-	assert_null(strstr(test->said, REDACT_KEY + 6));
+	assert_null(strstr(test->said, &REDACT_KEY[6]));
 	assert_non_null(strstr(test->said, "x-request-id: *****"));
 	assert_non_null(strstr(test->said, "\r\n\r\n\"*****"));
 	call_script_free(test);
