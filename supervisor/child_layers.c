@@ -14,8 +14,8 @@ static const char *const child_layers_required[] = {
     "no_new_privs", "seccomp", "unprivileged", "landlock", NULL};
 
 /* And what the keyring helper reports. */
-static const char *const child_layers_keyring[] = {
-    "no_new_privs", "not_dumpable", "no_core", "no_capabilities", NULL};
+static const char *const child_layers_keyring[] = {"no_new_privs",
+    "not_dumpable", "no_core", "no_capabilities", "no_exec", NULL};
 
 static bool
 child_layers_may_miss(const char *name, bool no_landlock)

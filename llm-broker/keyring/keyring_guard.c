@@ -6,8 +6,11 @@
  */
 #include "llm-broker/keyring/keyring_guard.h"
 
+#include <errno.h>
 #include <linux/capability.h>
+#include <seccomp.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -43,6 +46,25 @@ keyring_guard_has_capabilities(void)
 	return 0;
 }
 
+/* Nothing is started, and no other process is looked into: a D-Bus address
+ * can ask for the first. Threads that start later have the filter too. */
+static bool
+keyring_guard_forbid(void)
+{
+	static const int calls[] = {SCMP_SYS(execve), SCMP_SYS(execveat),
+	    SCMP_SYS(ptrace), SCMP_SYS(process_vm_readv),
+	    SCMP_SYS(process_vm_writev), SCMP_SYS(pidfd_getfd)};
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+	bool ok = filter != NULL;
+
+	for (size_t i = 0; ok && i < sizeof(calls) / sizeof(calls[0]); i++)
+		ok = seccomp_rule_add(
+			 filter, SCMP_ACT_ERRNO(EPERM), calls[i], 0) == 0;
+	ok = ok && seccomp_load(filter) == 0;
+	seccomp_release(filter);
+	return ok;
+}
+
 enum result
 keyring_guard_enter(json_t **layers_r)
 {
@@ -53,10 +75,11 @@ keyring_guard_enter(json_t **layers_r)
 	if (setrlimit(RLIMIT_CORE, &none) != 0 ||
 	    prctl(PR_SET_DUMPABLE, 0, 0, 0, 0) != 0 ||
 	    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
-	    keyring_guard_drop_capabilities() != 0 ||
+	    keyring_guard_drop_capabilities() != 0 || !keyring_guard_forbid() ||
 	    getrlimit(RLIMIT_CORE, &core) != 0)
 		return RESULT_SYSTEM;
-	*layers_r = json_pack("{s:b, s:b, s:b, s:b}", "no_core",
+	*layers_r = json_pack("{s:b, s:b, s:b, s:b, s:b}", "no_exec",
+	    prctl(PR_GET_SECCOMP, 0, 0, 0, 0) == 2, "no_core",
 	    core.rlim_cur == 0 && core.rlim_max == 0, "not_dumpable",
 	    prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 0, "no_new_privs",
 	    prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1, "no_capabilities",

@@ -11,8 +11,9 @@
 
 #include "common/result.h"
 
-/* No core dump, not dumpable, no new privileges, no capability: read back
- * from the kernel. *layers_r (the caller's) is what `ready` reports. */
+/* No core dump, not dumpable, no new privileges, no capability, no exec:
+ * read back from the kernel. *layers_r (the caller's) is what `ready`
+ * reports. */
 enum result keyring_guard_enter(json_t **layers_r);
 
 /* While a person is asked, the end of the supervisor is seen on the control

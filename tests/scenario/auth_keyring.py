@@ -248,7 +248,8 @@ def looks_at_helper(helper):
           read("environ"))
     status = dict(line.split(":", 1) for line in
                   read("status").decode().splitlines())
-    check("no new privileges", status["NoNewPrivs"].strip() == "1")
+    check("no new privileges, a filter", status["NoNewPrivs"].strip()
+          == "1" and status["Seccomp"].strip() == "2", status)
     check("no capability", all(int(status[name], 16) == 0 for name in
                                ("CapInh", "CapPrm", "CapEff", "CapAmb")))
     core = [line for line in read("limits").decode().splitlines()

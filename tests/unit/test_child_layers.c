@@ -60,14 +60,14 @@ test_child_layers_table(void **state)
 static void
 test_child_layers_keyring(void **state)
 {
-	static const char *const names[] = {
-	    "no_new_privs", "not_dumpable", "no_core", "no_capabilities"};
-	json_t *layers = json_pack("{s:b, s:b, s:b, s:b}", names[0], 1,
-	    names[1], 1, names[2], 1, names[3], 1);
+	static const char *const names[] = {"no_new_privs", "not_dumpable",
+	    "no_core", "no_capabilities", "no_exec"};
+	json_t *layers = json_pack("{s:b, s:b, s:b, s:b, s:b}", names[4], 1,
+	    names[0], 1, names[1], 1, names[2], 1, names[3], 1);
 
 	(void)state;
 	assert_null(child_layers_keyring_missing_borrow(layers));
-	for (size_t i = 0; i < 4; i++) {
+	for (size_t i = 0; i < 5; i++) {
 		json_object_set_new(layers, names[i], json_false());
 		assert_string_equal(
 		    child_layers_keyring_missing_borrow(layers), names[i]);
