@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "supervisor/gate/gate_caller_wire.h"
+#include "supervisor/gate/gate_view.h"
 
 const char *
 gate_state_text(enum gate_state state)
@@ -36,25 +38,11 @@ gate_reason_text(enum gate_reason reason)
 	    [GATE_OUTPUT_LIMIT] = "output_limit",
 	    [GATE_LISTED] = "listed",
 	    [GATE_LIST_FAILED] = "list_failed",
+	    [GATE_START_FAILED] = "start_failed",
 	    [GATE_NO_MEMORY] = "no_memory",
 	};
 
 	return texts[reason];
-}
-
-static bool
-gate_is_copy(const struct gate *gate)
-{
-	return gate->options.mode == GATE_TEXT ||
-	       gate->options.mode == GATE_RAW;
-}
-
-/* Modes in which both sides speak the protocol. */
-static bool
-gate_is_lines(const struct gate *gate)
-{
-	return gate->options.mode == GATE_MCP ||
-	       gate->options.mode == GATE_TOOLS;
 }
 
 static void
@@ -67,20 +55,6 @@ gate_enter(struct gate *gate, enum gate_state state, const char *why)
 	gate->deadline_ms = 0;
 }
 
-static bool
-gate_is_agent(const struct gate *gate)
-{
-	return gate->options.mode == GATE_AGENT;
-}
-
-/* The workload's output is what the client wants to have. */
-static bool
-gate_has_product(const struct gate *gate)
-{
-	return gate_is_copy(gate) ||
-	       (gate_is_agent(gate) && gate->agent.product);
-}
-
 /* Into DRAINING with a reason: the one way a conversation ends. */
 static void
 gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
@@ -91,7 +65,7 @@ gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
 	gate_enter(gate, GATE_DRAINING, gate_reason_text(reason));
 	/* A program's output waits for whoever reads it; a conversation
 	 * whose other half is gone does not wait for ever. */
-	if (!gate_is_copy(gate) && !gate_is_agent(gate))
+	if (!gate_view_is_copy(gate) && !gate_view_is_agent(gate))
 		gate->deadline_ms = now_ms + GATE_DRAIN_WAIT_MS;
 	gate->last_word_ms = now_ms + GATE_END_WAIT_MS;
 }
@@ -115,6 +89,7 @@ gate_init(struct gate *gate, const struct gate_options *options,
 	    options->output_max);
 	gate_agent_init(&gate->agent, options->product, options->result_max);
 	gate_build_init(&gate->build, options->label);
+	gate_caller_init(&gate->caller, &options->caller, key);
 	gate_stderr_init(&gate->err, false, options->mode == GATE_RAW);
 	return mcp_session_init(
 	    &gate->session, &policy, options->line_max, &options->limits, key);
@@ -131,6 +106,7 @@ gate_free(struct gate *gate)
 	gate_copy_free(&gate->copy);
 	gate_build_free(&gate->build);
 	gate_agent_free(&gate->agent);
+	gate_caller_free(&gate->caller);
 	gate_stderr_free(&gate->err);
 }
 
@@ -146,9 +122,9 @@ gate_check(struct gate *gate, enum result result, uint64_t now_ms)
 static enum result
 gate_work_bytes(struct gate *gate, const char *bytes, size_t len)
 {
-	if (gate_has_product(gate))
+	if (gate_view_has_product(gate))
 		return gate_copy_workload(&gate->copy, bytes, len);
-	if (!gate_is_agent(gate))
+	if (!gate_view_is_agent(gate))
 		return mcp_line_append(&gate->lines[MCP_SERVER], bytes, len);
 	gate_agent_feed(&gate->agent, &gate->err, bytes, len);
 	return RESULT_OK;
@@ -165,7 +141,7 @@ gate_bytes(struct gate *gate, const struct gate_event *event)
 	else if (gate->options.mode == GATE_BUILD)
 		gate_build_feed(&gate->build, bytes, event->len, event->now_ms);
 	else if (event->stream == GATE_CLIENT_IN)
-		result = gate_is_copy(gate)
+		result = gate_view_is_copy(gate)
 			     ? gate_copy_client(&gate->copy, bytes, event->len)
 			     : mcp_line_append(
 				   &gate->lines[MCP_CLIENT], bytes, event->len);
@@ -184,13 +160,13 @@ gate_eof(struct gate *gate, const struct gate_event *event)
 	gate->ended[event->stream] = true;
 	if (event->stream == GATE_WORK_ERR)
 		gate_stderr_finish(&gate->err);
-	else if (event->stream == GATE_CLIENT_IN && gate_is_lines(gate))
+	else if (event->stream == GATE_CLIENT_IN && gate_view_is_lines(gate))
 		result = mcp_line_finish(&gate->lines[MCP_CLIENT]);
-	else if (event->stream == GATE_WORK_OUT && gate_has_product(gate))
+	else if (event->stream == GATE_WORK_OUT && gate_view_has_product(gate))
 		result = gate_copy_finish(&gate->copy);
-	else if (event->stream == GATE_WORK_OUT && gate_is_agent(gate))
+	else if (event->stream == GATE_WORK_OUT && gate_view_is_agent(gate))
 		gate_agent_finish(&gate->agent, &gate->err);
-	else if (event->stream == GATE_WORK_OUT && gate_is_lines(gate))
+	else if (event->stream == GATE_WORK_OUT && gate_view_is_lines(gate))
 		result = mcp_line_finish(&gate->lines[MCP_SERVER]);
 	gate_check(gate, result, event->now_ms);
 }
@@ -204,7 +180,13 @@ gate_start(struct gate *gate, const struct gate_event *event)
 	/* What is not there has ended: a build has one stream. */
 	if (gate->options.mode == GATE_BUILD)
 		gate->ended[GATE_WORK_ERR] = true;
+	/* A caller's client is the supervisor: it has no stream. */
+	if (gate->options.mode == GATE_CALLER)
+		gate->ended[GATE_CLIENT_OUT] = true;
 	gate_enter(gate, GATE_RELAYING, "start");
+	if (gate->options.mode == GATE_CALLER)
+		gate_caller_wire_begin(
+		    &gate->caller, &gate->session, event->now_ms);
 	if (gate->options.mode != GATE_TOOLS)
 		return;
 	gate->deadline_ms = event->now_ms + gate->options.list_timeout_ms;
@@ -235,7 +217,19 @@ gate_pump(struct gate *gate, enum mcp_side side, uint64_t now_ms)
 	gate->drained[side] = status == MCP_LINE_NEED_MORE;
 }
 
-/* Tools mode: what a client would get goes to the listing. */
+/* One line that a client would get. */
+static void
+gate_listed(struct gate *gate, const char *bytes, size_t len, uint64_t now_ms)
+{
+	if (gate->options.mode == GATE_CALLER)
+		gate_caller_wire_line(
+		    &gate->caller, &gate->session, bytes, len, now_ms);
+	else
+		gate_listing_line(
+		    &gate->listing, &gate->session, bytes, len, now_ms);
+}
+
+/* Tools and caller mode: what a client would get is ours. */
 static void
 gate_pump_listing(struct gate *gate, uint64_t now_ms)
 {
@@ -253,8 +247,7 @@ gate_pump_listing(struct gate *gate, uint64_t now_ms)
 		buffer_consume(out, part);
 		while (mcp_line_next(&gate->listed, &bytes, &len) ==
 		       MCP_LINE_READY)
-			gate_listing_line(&gate->listing, &gate->session, bytes,
-			    (size_t)len, now_ms);
+			gate_listed(gate, bytes, (size_t)len, now_ms);
 	}
 }
 
@@ -264,8 +257,11 @@ gate_pump_all(struct gate *gate, uint64_t now_ms)
 	if (gate->state == GATE_RELAYING || gate->state == GATE_CLIENT_GONE)
 		gate_pump(gate, MCP_CLIENT, now_ms);
 	gate_pump(gate, MCP_SERVER, now_ms);
-	if (gate->options.mode == GATE_TOOLS)
+	if (gate->options.mode == GATE_TOOLS ||
+	    gate->options.mode == GATE_CALLER)
 		gate_pump_listing(gate, now_ms);
+	if (gate->options.mode == GATE_CALLER)
+		gate_caller_pump(&gate->caller, &gate->session, now_ms);
 	mcp_session_tick(&gate->session, now_ms);
 	gate_check(gate, gate->session.result, now_ms);
 }
@@ -275,13 +271,13 @@ static void
 gate_discard(struct gate *gate)
 {
 	if (gate->ended[GATE_CLIENT_OUT]) {
-		buffer_clear(gate_output(gate, GATE_CLIENT_OUT));
+		buffer_clear(gate_view_output(gate, GATE_CLIENT_OUT));
 		buffer_clear(&gate->agent.result);
 	}
 	if (gate->ended[GATE_WORK_IN])
-		buffer_clear(gate_output(gate, GATE_WORK_IN));
+		buffer_clear(gate_view_output(gate, GATE_WORK_IN));
 	if (gate->ended[GATE_CLIENT_ERR] || !gate->err.copy)
-		buffer_clear(gate_output(gate, GATE_CLIENT_ERR));
+		buffer_clear(gate_view_output(gate, GATE_CLIENT_ERR));
 }
 
 /* --- the states --------------------------------------------------------- */
@@ -350,12 +346,27 @@ gate_relaying_agent(struct gate *gate, uint64_t now_ms)
 	}
 }
 
+/* Its server is there for the jobs only: it ends with it. */
+static void
+gate_relaying_caller(struct gate *gate, uint64_t now_ms)
+{
+	if (gate->caller.state == GATE_CALLER_ENDED) {
+		gate_close(gate, GATE_START_FAILED, now_ms);
+	} else if (gate->ended[GATE_WORK_OUT] || gate->ended[GATE_WORK_IN] ||
+		   gate->end_known) {
+		gate_enter(gate, GATE_WORK_GONE, "the server ended");
+		gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
+	}
+}
+
 static void
 gate_relaying(struct gate *gate, uint64_t now_ms)
 {
-	if (gate_is_agent(gate)) {
+	if (gate->options.mode == GATE_CALLER) {
+		gate_relaying_caller(gate, now_ms);
+	} else if (gate_view_is_agent(gate)) {
 		gate_relaying_agent(gate, now_ms);
-	} else if (gate_is_copy(gate)) {
+	} else if (gate_view_is_copy(gate)) {
 		gate_relaying_copy(gate, now_ms);
 	} else if (gate->options.mode == GATE_TOOLS) {
 		gate_relaying_tools(gate, now_ms);
@@ -384,18 +395,27 @@ gate_client_gone(struct gate *gate, uint64_t now_ms)
 }
 
 static void
+gate_work_is_lost(struct gate *gate)
+{
+	char detail[sizeof(gate->how) + 32];
+
+	snprintf(detail, sizeof(detail), "the server ended%s", gate->how);
+	gate_caller_end(&gate->caller, "tool_ended", detail);
+}
+
+static void
 gate_work_gone(struct gate *gate, uint64_t now_ms)
 {
 	bool all_said = gate->ended[GATE_WORK_OUT] && gate->drained[MCP_SERVER];
 
-	if (gate->options.mode == GATE_BUILD || gate_is_agent(gate))
+	if (gate->options.mode == GATE_BUILD || gate_view_is_agent(gate))
 		all_said = gate->ended[GATE_WORK_OUT] || gate->copy.capped ||
 			   gate->ended[GATE_CLIENT_OUT];
 	if (!(all_said && gate->end_known) && !gate_overdue(gate, now_ms))
 		return;
 	if (gate->options.mode == GATE_BUILD)
 		gate_build_end(&gate->build, gate->failed, now_ms);
-	if (gate->options.mode == GATE_BUILD || gate_is_agent(gate)) {
+	if (gate->options.mode == GATE_BUILD || gate_view_is_agent(gate)) {
 		gate_close(gate,
 		    gate->copy.capped ? GATE_OUTPUT_LIMIT : GATE_WORK_ENDED,
 		    now_ms);
@@ -404,15 +424,18 @@ gate_work_gone(struct gate *gate, uint64_t now_ms)
 	if (!mcp_session_may_take(&gate->session, MCP_SERVER) &&
 	    !gate->ended[GATE_CLIENT_OUT])
 		return; /* the client has not read what came before */
-	mcp_session_server_ended(&gate->session, gate->how);
+	if (gate->options.mode == GATE_CALLER)
+		gate_work_is_lost(gate);
+	else
+		mcp_session_server_ended(&gate->session, gate->how);
 	gate_close(gate, GATE_WORK_ENDED, now_ms);
 }
 
 static void
 gate_draining(struct gate *gate, uint64_t now_ms)
 {
-	bool empty = gate_output(gate, GATE_CLIENT_OUT)->len == 0 &&
-		     gate_output(gate, GATE_CLIENT_ERR)->len == 0;
+	bool empty = gate_view_output(gate, GATE_CLIENT_OUT)->len == 0 &&
+		     gate_view_output(gate, GATE_CLIENT_ERR)->len == 0;
 	bool last_word = gate->reason != GATE_WORK_ENDED ||
 			 gate->ended[GATE_WORK_ERR] ||
 			 now_ms >= gate->last_word_ms;
@@ -429,7 +452,7 @@ gate_advance(struct gate *gate, uint64_t now_ms)
 
 	do {
 		before = gate->state;
-		if (gate_is_lines(gate) && before != GATE_WAITING &&
+		if (gate_view_is_lines(gate) && before != GATE_WAITING &&
 		    before != GATE_DRAINING && before != GATE_DONE)
 			gate_pump_all(gate, now_ms);
 		gate_discard(gate);
@@ -479,111 +502,13 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		    gate_agent_result(&gate->agent, event->bytes, event->len),
 		    event->now_ms);
 		break;
+	case GATE_EVENT_JOB:
+		gate_caller_job(&gate->caller, &gate->session, event->id,
+		    event->list, event->text, event->bytes, event->len);
+		break;
 	case GATE_EVENT_ROOM:
 	case GATE_EVENT_TIME:
 		break;
 	}
 	gate_advance(gate, event->now_ms);
-}
-
-/* --- what gate_io asks -------------------------------------------------- */
-
-static bool
-gate_wants_error(const struct gate *gate)
-{
-	if (gate->state == GATE_WAITING || gate->state == GATE_DONE)
-		return false;
-	/* A program waits for its reader; a server must not. */
-	return !gate_is_copy(gate) || !gate->err.copy ||
-	       gate->err.out.len < GATE_STDERR_OUT_MAX / 4;
-}
-
-bool
-gate_wants(const struct gate *gate, enum gate_stream input)
-{
-	if (gate->ended[input])
-		return false;
-	switch (input) {
-	case GATE_CLIENT_IN:
-		if (gate->state != GATE_RELAYING)
-			return false;
-		return gate_is_copy(gate)
-			   ? gate_copy_may_take_client(&gate->copy)
-			   : mcp_session_may_take(&gate->session, MCP_CLIENT);
-	case GATE_WORK_OUT:
-		if (gate->state != GATE_RELAYING &&
-		    gate->state != GATE_CLIENT_GONE &&
-		    gate->state != GATE_WORK_GONE)
-			return false;
-		if (gate_has_product(gate))
-			return gate_copy_may_take_workload(&gate->copy);
-		if (gate->options.mode == GATE_BUILD || gate_is_agent(gate))
-			return true; /* nobody's reader holds it up */
-		return mcp_session_may_take(&gate->session, MCP_SERVER);
-	case GATE_WORK_ERR:
-		return gate_wants_error(gate);
-	case GATE_CLIENT_OUT:
-	case GATE_CLIENT_ERR:
-	case GATE_WORK_IN:
-	case GATE_STREAM_COUNT:
-		break;
-	}
-	return false;
-}
-
-struct buffer *
-gate_output(struct gate *gate, enum gate_stream output)
-{
-	if (output == GATE_CLIENT_ERR)
-		return gate->options.mode == GATE_BUILD ? &gate->build.out
-							: &gate->err.out;
-	if (output == GATE_WORK_IN)
-		return gate_is_copy(gate) ? &gate->copy.to_workload
-					  : &gate->session.out[MCP_SERVER];
-	if (gate->options.mode == GATE_TOOLS)
-		return &gate->listing.out;
-	/* The result comes behind the last byte of a product. */
-	if (gate_is_agent(gate) && gate->copy.to_client.len == 0 &&
-	    (!gate->agent.product || gate->ended[GATE_WORK_OUT]))
-		return &gate->agent.result;
-	return gate_has_product(gate) ? &gate->copy.to_client
-				      : &gate->session.out[MCP_CLIENT];
-}
-
-bool
-gate_finished(const struct gate *gate, enum gate_stream output)
-{
-	if (gate->state == GATE_WAITING)
-		return false;
-	if (output == GATE_WORK_IN && gate->state == GATE_RELAYING)
-		return gate_is_copy(gate) &&
-		       (gate->ended[GATE_CLIENT_IN] ||
-			   !gate->present[GATE_CLIENT_IN]);
-	if (output == GATE_WORK_IN)
-		return true;
-	if (output == GATE_CLIENT_ERR && !gate->ended[GATE_WORK_ERR])
-		return gate->state == GATE_DONE;
-	return gate->state == GATE_DRAINING || gate->state == GATE_DONE;
-}
-
-static bool
-gate_has_limits(const struct gate *gate)
-{
-	return gate->options.limits.request_ms > 0 ||
-	       gate->options.limits.initialize_ms > 0;
-}
-
-uint64_t
-gate_next_ms(const struct gate *gate, uint64_t now_ms)
-{
-	uint64_t next = gate->deadline_ms, tick = 0;
-
-	if (gate->state == GATE_DRAINING)
-		tick = gate->last_word_ms;
-	else if (gate->session.asked[MCP_CLIENT].used > 0 &&
-		 gate_has_limits(gate))
-		tick = now_ms + GATE_TICK_MS;
-	if (next == 0 || (tick != 0 && tick < next))
-		next = tick;
-	return next;
 }

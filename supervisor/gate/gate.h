@@ -14,6 +14,7 @@
 
 #include "supervisor/gate/gate_agent.h"
 #include "supervisor/gate/gate_build.h"
+#include "supervisor/gate/gate_caller.h"
 #include "supervisor/gate/gate_copy.h"
 #include "supervisor/gate/gate_event.h"
 #include "supervisor/gate/gate_listing.h"
@@ -31,7 +32,8 @@ enum gate_mode {
 	GATE_RAW,
 	GATE_TOOLS,
 	GATE_BUILD, /* one stream, of a package manager */
-	GATE_AGENT  /* output of an agent; its tools port is apart */
+	GATE_AGENT, /* output of an agent; its tools port is apart */
+	GATE_CALLER /* the gate is the client of a tool package */
 };
 
 enum gate_state {
@@ -50,6 +52,7 @@ enum gate_reason {
 	GATE_OUTPUT_LIMIT,  /* it wrote more than output_max */
 	GATE_LISTED,        /* tools mode: the list is complete */
 	GATE_LIST_FAILED,   /* tools mode: it is not; detail says why */
+	GATE_START_FAILED,  /* caller mode: so is its detail */
 	GATE_NO_MEMORY
 };
 
@@ -65,6 +68,7 @@ struct gate_options {
 	const char *label;        /* build mode: before each line */
 	bool product, raw;        /* agent mode: of its own output */
 	size_t result_max;        /* agent mode */
+	struct gate_caller_limits caller;
 };
 
 struct gate {
@@ -73,11 +77,12 @@ struct gate {
 	struct gate_options options;
 	struct mcp_session session;
 	struct mcp_line lines[2]; /* by side */
-	struct mcp_line listed;   /* tools mode: what the client gets */
+	struct mcp_line listed;   /* tools, caller: what the client gets */
 	struct gate_listing listing;
 	struct gate_copy copy;
 	struct gate_build build;
 	struct gate_agent agent;
+	struct gate_caller caller;
 	struct gate_stderr err;
 	bool present[GATE_STREAM_COUNT]; /* given at START */
 	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */
@@ -95,16 +100,6 @@ enum result gate_init(struct gate *gate, const struct gate_options *options,
 void gate_free(struct gate *gate);
 
 void gate_step(struct gate *gate, const struct gate_event *event);
-
-/* May a read of this input be handed to gate_step now? */
-bool gate_wants(const struct gate *gate, enum gate_stream input);
-/* Bytes to write to an output; the writer consumes them. */
-struct buffer *gate_output(struct gate *gate, enum gate_stream output);
-/* Nothing more will come for this output: close it once it is empty. */
-bool gate_finished(const struct gate *gate, enum gate_stream output);
-
-/* When GATE_EVENT_TIME is due at the latest; 0: nothing waits. */
-uint64_t gate_next_ms(const struct gate *gate, uint64_t now_ms);
 
 const char *gate_state_text(enum gate_state state);
 const char *gate_reason_text(enum gate_reason reason);

@@ -111,29 +111,50 @@ gate_config_numbers(
 	config->uid = (uid_t)uid;
 }
 
-/* What is about the tools port belongs to mode agent only. */
+/* What only some modes have. */
+static void
+gate_config_refuse(const json_t *options, const char *const *keys,
+    const char *mode, struct json_fault *fault)
+{
+	for (size_t i = 0; keys[i] != NULL; i++) {
+		if (json_object_get(options, keys[i]) != NULL)
+			json_field_fault(fault, "%s.%s: only in mode %s",
+			    GATE_CONFIG_PATH, keys[i], mode);
+	}
+}
+
 static void
 gate_config_agent(
     const json_t *options, struct gate_config *config, struct json_fault *fault)
 {
 	struct gate_options *gate = &config->options;
-	size_t i;
 
-	if (gate->mode == GATE_AGENT) {
+	if (gate->mode == GATE_AGENT || gate->mode == GATE_CALLER)
 		tools_config_read(
 		    options, &config->port, &config->grant, fault);
-		json_field_bool_opt(options, GATE_CONFIG_PATH, "product",
-		    &gate->product, fault);
-		json_field_bool_opt(
-		    options, GATE_CONFIG_PATH, "raw", &gate->raw, fault);
-		gate->result_max = config->port.result_max;
+	else
+		gate_config_refuse(
+		    options, tools_config_shared, "agent or caller", fault);
+	if (gate->mode != GATE_AGENT)
+		gate_config_refuse(options, tools_config_keys, "agent", fault);
+	json_field_bool_opt(
+	    options, GATE_CONFIG_PATH, "product", &gate->product, fault);
+	json_field_bool_opt(
+	    options, GATE_CONFIG_PATH, "raw", &gate->raw, fault);
+	gate->result_max = config->port.result_max;
+	gate->caller =
+	    (struct gate_caller_limits){.start_ms = gate->limits.initialize_ms,
+		.call_ms = gate->limits.request_ms,
+		.arguments_max = config->port.arguments_max,
+		.result_max = config->port.answer_max};
+	if (gate->mode != GATE_CALLER)
 		return;
-	}
-	for (i = 0; tools_config_keys[i] != NULL; i++) {
-		if (json_object_get(options, tools_config_keys[i]) != NULL)
-			json_field_fault(fault, "%s.%s: only in mode agent",
-			    GATE_CONFIG_PATH, tools_config_keys[i]);
-	}
+	/* The caller gives up by itself, and says so to the server. */
+	gate->limits = (struct mcp_session_limits){0, 0};
+	if (gate->line_max < gate->caller.arguments_max + 4096)
+		json_field_fault(fault,
+		    "%s.line_max: arguments_max and 4096 bytes, at least",
+		    GATE_CONFIG_PATH);
 }
 
 enum result
@@ -141,7 +162,7 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
     struct json_fault *fault)
 {
 	static const char *const modes[] = {
-	    "mcp", "text", "raw", "tools", "build", "agent", NULL};
+	    "mcp", "text", "raw", "tools", "build", "agent", "caller", NULL};
 	static const char *const levels[] = {
 	    "debug", "info", "warn", "error", NULL};
 	struct mcp_policy *policy = &config_r->options.policy;

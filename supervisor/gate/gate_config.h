@@ -2,16 +2,17 @@
 /*
  * The gate's config message (from the supervisor): descriptor 0 is the log,
  * options are
- *   mode "mcp" | "text" | "raw" | "tools" | "build" | "agent" · package TEXT
- * (slug) · tier TEXT (unverified) · tools [TEXT] (allowlist; absent: all) ·
- *   resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
+ *   mode "mcp" | "text" | "raw" | "tools" | "build" | "agent" | "caller" ·
+ * package TEXT (slug) · tier TEXT (unverified) · tools [TEXT] (allowlist;
+ * absent: all) · resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
  *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
  *   start_timeout_s (0: none; for initialize) · grace_ms (2000) ·
  *   list_timeout_s (60) · json FLAG (false) · label TEXT ("build") ·
  *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
  * and in mode agent product FLAG (false: the agent's own output goes to the
  * log, true: to client_out, up to output_max), raw FLAG (false: made safe
- * for a terminal), and what tools_config.h names.
+ * for a terminal), and what tools_config.h names; in mode caller its
+ * arguments_max and tool_result_max.
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H

@@ -20,6 +20,8 @@
 #define GATE_CONFINE_HELD 3U
 #define GATE_CONFINE_RESULT 16U
 #define GATE_CONFINE_ANSWER 4U
+/* Mode caller: each job's arguments and pages, while they grow. */
+#define GATE_CONFINE_JOB 2U
 
 static const struct confine_syscall gate_confine_none[] = {
     {-1, CONFINE_EACCES, 0, NULL},
@@ -36,6 +38,32 @@ static const struct confine_syscall gate_confine_agent[] = {
     {-1, CONFINE_EACCES, 0, NULL},
 };
 
+/* Mode caller: the same for a result. */
+static const struct confine_syscall gate_confine_caller[] = {
+    {__NR_memfd_create, CONFINE_ALLOW, 0, "fd_sealed_memfd"},
+    {__NR_pwrite64, CONFINE_ALLOW, 0, "fd_sealed_memfd"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_ADD_SEALS, "fd_sealed_memfd"},
+    {-1, CONFINE_EACCES, 0, NULL},
+};
+
+static const struct confine_syscall *
+gate_confine_table(enum gate_mode mode)
+{
+	switch (mode) {
+	case GATE_AGENT:
+		return gate_confine_agent;
+	case GATE_CALLER:
+		return gate_confine_caller;
+	case GATE_MCP:
+	case GATE_TEXT:
+	case GATE_RAW:
+	case GATE_TOOLS:
+	case GATE_BUILD:
+		break;
+	}
+	return gate_confine_none;
+}
+
 static uint64_t
 gate_confine_memory(const struct gate_config *config)
 {
@@ -49,6 +77,10 @@ gate_confine_memory(const struct gate_config *config)
 			  GATE_CONFINE_RESULT * (uint64_t)port->result_max +
 			  GATE_CONFINE_ANSWER * (uint64_t)port->answer_max *
 			      (port->calls_at_once + 1);
+	if (config->options.mode == GATE_CALLER)
+		memory +=
+		    GATE_CONFINE_JOB * GATE_CALLER_JOBS_MAX *
+		    (uint64_t)(port->arguments_max + GATE_CALLER_LIST_MAX);
 	return memory;
 }
 
@@ -58,7 +90,7 @@ gate_confine_enter(const struct gate_config *config,
 {
 	bool agent = config->options.mode == GATE_AGENT;
 	struct confine_spec spec = {
-	    .syscalls = agent ? gate_confine_agent : gate_confine_none,
+	    .syscalls = gate_confine_table(config->options.mode),
 	    .landlock_required = !config->no_landlock,
 	    .uid = config->uid,
 	    .gid = (gid_t)config->uid,

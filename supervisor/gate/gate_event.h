@@ -28,6 +28,7 @@ enum gate_event_kind {
 	GATE_EVENT_ROOM,   /* an output was written to */
 	GATE_EVENT_ENDED,  /* text: how the workload ended; failed */
 	GATE_EVENT_RESULT, /* bytes, len: of an agent */
+	GATE_EVENT_JOB,    /* id, list, text: tool or NULL; bytes, len */
 	GATE_EVENT_TIME    /* the clock moved on */
 };
 
@@ -38,6 +39,8 @@ struct gate_event {
 	size_t len;
 	const char *text;
 	bool failed;
+	uint64_t id;
+	bool list;
 	uint64_t now_ms;
 };
 

@@ -16,6 +16,7 @@
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
+#include "supervisor/gate/gate_view.h"
 
 #define GATE_IO_READS 4U       /* reads of one stream per turn of the loop */
 #define GATE_IO_FLUSH_MS 1000U /* after something happened */
@@ -33,6 +34,7 @@ struct gate_io {
 	struct event_base *base;
 	struct gate *gate;
 	void (*done)(void *context);
+	void (*turn)(void *context); /* or NULL */
 	void *context;
 	struct gate_io_end ends[GATE_STREAM_COUNT];
 	struct event *timer;
@@ -94,7 +96,7 @@ gate_io_read(struct gate_io_end *end)
 	unsigned i;
 	ssize_t got;
 
-	for (i = 0; i < GATE_IO_READS && gate_wants(io->gate, end->stream);
+	for (i = 0; i < GATE_IO_READS && gate_view_wants(io->gate, end->stream);
 	     i++) {
 		got = read(end->fd, io->chunk, sizeof(io->chunk));
 		if (got > 0) {
@@ -116,7 +118,7 @@ static void
 gate_io_write(struct gate_io_end *end)
 {
 	struct gate_io *io = end->io;
-	struct buffer *out = gate_output(io->gate, end->stream);
+	struct buffer *out = gate_view_output(io->gate, end->stream);
 	ssize_t put;
 
 	while (out->len > 0) {
@@ -180,11 +182,11 @@ gate_io_update_end(struct gate_io_end *end)
 	if (end->fd < 0)
 		return;
 	if (gate_io_is_input(end->stream)) {
-		gate_io_arm(end, gate_wants(gate, end->stream));
+		gate_io_arm(end, gate_view_wants(gate, end->stream));
 		return;
 	}
-	out = gate_output(gate, end->stream);
-	if (out->len == 0 && gate_finished(gate, end->stream))
+	out = gate_view_output(gate, end->stream);
+	if (out->len == 0 && gate_view_is_finished(gate, end->stream))
 		gate_io_close(end);
 	else
 		gate_io_arm(end, out->len > 0);
@@ -213,7 +215,8 @@ gate_io_flush(evutil_socket_t fd, short what, void *context)
 static void
 gate_io_update_timer(struct gate_io *io)
 {
-	uint64_t now = event_loop_now_ms(), next = gate_next_ms(io->gate, now);
+	uint64_t now = event_loop_now_ms(),
+		 next = gate_view_next_ms(io->gate, now);
 	struct timeval wait;
 
 	if (event_pending(io->flush, EV_TIMEOUT, NULL) == 0) {
@@ -236,6 +239,8 @@ gate_io_update(struct gate_io *io)
 	for (i = 0; i < GATE_STREAM_COUNT; i++)
 		gate_io_update_end(&io->ends[i]);
 	gate_io_update_timer(io);
+	if (io->turn != NULL)
+		io->turn(io->context);
 	if (io->gate->state != GATE_DONE || io->is_done)
 		return;
 	io->is_done = true;
@@ -357,6 +362,9 @@ gate_io_is_complete(const struct gate_io *io)
 	if (io->gate->options.mode == GATE_AGENT)
 		return present[GATE_WORK_OUT] && present[GATE_WORK_ERR] &&
 		       present[GATE_CLIENT_OUT];
+	if (io->gate->options.mode == GATE_CALLER)
+		return present[GATE_WORK_IN] && present[GATE_WORK_OUT] &&
+		       present[GATE_WORK_ERR];
 	return work &&
 	       (io->gate->options.mode != GATE_MCP || present[GATE_CLIENT_IN]);
 }
@@ -365,6 +373,29 @@ void
 gate_io_start(struct gate_io *io)
 {
 	gate_io_step(io, GATE_EVENT_START, GATE_STREAM_COUNT, NULL, 0);
+	gate_io_update(io);
+}
+
+void
+gate_io_set_turn(struct gate_io *io, void (*turn)(void *context))
+{
+	io->turn = turn;
+}
+
+void
+gate_io_job(struct gate_io *io, uint64_t id, bool list, const char *tool,
+    const char *bytes, size_t len)
+{
+	struct gate_event event = {.kind = GATE_EVENT_JOB,
+	    .stream = GATE_STREAM_COUNT,
+	    .bytes = bytes,
+	    .len = len,
+	    .text = tool,
+	    .id = id,
+	    .list = list,
+	    .now_ms = event_loop_now_ms()};
+
+	gate_step(io->gate, &event);
 	gate_io_update(io);
 }
 

@@ -20,14 +20,19 @@ enum result gate_io_new(struct event_base *base, struct gate *gate,
     void (*done)(void *context), void *context, struct gate_io **io_r);
 void gate_io_free(struct gate_io **io);
 
+/* Called at the end of each turn, whatever happened in it. */
+void gate_io_set_turn(struct gate_io *io, void (*turn)(void *context));
+
 /* A stream by its name in the message ("client_in"); takes fd in any case.
  * RESULT_NOT_FOUND for no such name, RESULT_EXISTS when it is there
  * already, RESULT_BAD when fd would block. */
 enum result gate_io_add(struct gate_io *io, const char *name, int fd);
 /* True when every stream the mode needs is there. */
 bool gate_io_is_complete(const struct gate_io *io);
-/* Begin; pass on an agent's result, and how the workload ended. */
+/* Begin; pass on a job, an agent's result, and how the workload ended. */
 void gate_io_start(struct gate_io *io);
+void gate_io_job(struct gate_io *io, uint64_t id, bool list, const char *tool,
+    const char *bytes, size_t len);
 void gate_io_result(struct gate_io *io, const char *bytes, size_t len);
 void gate_io_ended(struct gate_io *io, const char *how, bool failed);
 

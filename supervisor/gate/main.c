@@ -10,7 +10,8 @@
  * {"job":"workload_ended","options":{"exit_code","signal","code"}}; code is
  * there when it never started or was ended by us. The gate sends one `done`
  * {"job":"gate","result":{"reason","detail", counts}}. In mode agent it gets
- * a `listen` of kind tools, too, and calls of tools go to and fro.
+ * a `listen` of kind tools, too, and calls of tools go to and fro; in mode
+ * caller it gets `work` "call" and "list" and answers each with a `done`.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -23,6 +24,7 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "common/peer.h"
+#include "supervisor/gate/caller_link.h"
 #include "supervisor/gate/gate_config.h"
 #include "supervisor/gate/gate_confine.h"
 #include "supervisor/gate/gate_io.h"
@@ -37,7 +39,8 @@ struct main_process {
 	struct peer *peer;
 	struct gate gate;
 	struct gate_io *io;
-	struct tools_link *tools; /* mode agent */
+	struct tools_link *tools;  /* mode agent */
+	struct caller_link caller; /* mode caller */
 	int exit_code;
 };
 
@@ -59,9 +62,11 @@ main_result(const struct gate *gate)
 		return json_pack("{s:s, s:s, s:b}", "reason",
 		    gate_reason_text(gate->reason), "detail",
 		    gate->build.reason, "full", gate->build.full);
-	if (gate->options.mode == GATE_AGENT)
+	if (gate->options.mode == GATE_AGENT ||
+	    gate->options.mode == GATE_CALLER)
 		return json_pack("{s:s, s:s}", "reason",
-		    gate_reason_text(gate->reason), "detail", "");
+		    gate_reason_text(gate->reason), "detail",
+		    gate->caller.detail);
 	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reason",
 	    gate_reason_text(gate->reason), "detail", gate->listing.detail,
 	    "calls", (json_int_t)counts->calls, "denied",
@@ -130,11 +135,19 @@ main_work(struct main_process *process, struct ipc_message *message)
 	    json_string_value(json_object_get(message->body, "job"));
 	const json_t *options = json_object_get(message->body, "options");
 
+	bool caller = process->gate.options.mode == GATE_CALLER &&
+		      process->gate.state != GATE_WAITING;
+
 	if (strcmp(job, "start") == 0 && gate_io_is_complete(process->io))
 		gate_io_start(process->io);
 	else if (strcmp(job, "workload_ended") == 0)
 		main_workload_ended(process, options);
-	else
+	else if (caller &&
+		 (strcmp(job, "call") == 0 || strcmp(job, "list") == 0)) {
+		if (!caller_link_work(&process->caller, message))
+			main_stop(process, IPC_EXIT_PROTOCOL,
+			    "a job with wrong options or descriptors");
+	} else
 		main_stop(process, IPC_EXIT_PROTOCOL, "unknown or early job");
 }
 
@@ -223,6 +236,28 @@ main_prepare_tools(struct main_process *process, struct gate_config *config,
 	tools_link_set_peer(process->tools, process->peer);
 }
 
+static void
+main_turn(void *context)
+{
+	struct main_process *process = context;
+
+	if (!caller_link_tell(&process->caller))
+		main_stop(
+		    process, IPC_EXIT_CRASH, "an answer could not be sent");
+}
+
+static void
+main_prepare_caller(
+    struct main_process *process, const struct gate_config *config)
+{
+	process->caller = (struct caller_link){.gate = &process->gate,
+	    .io = process->io,
+	    .peer = process->peer,
+	    .arguments_max = config->options.caller.arguments_max};
+	if (config->options.mode == GATE_CALLER)
+		gate_io_set_turn(process->io, main_turn);
+}
+
 /* Everything that needs a right, then none is left. */
 static void
 main_prepare(struct main_process *process, struct gate_config *config,
@@ -242,6 +277,7 @@ main_prepare(struct main_process *process, struct gate_config *config,
 		&handlers, process, &process->peer) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "gate_start", "out of resources");
 	main_prepare_tools(process, config, &key, sandbox);
+	main_prepare_caller(process, config);
 	if (gate_confine_enter(config, &layers, detail, sizeof(detail)) !=
 	    RESULT_OK)
 		log_fatal(IPC_EXIT_CONFINE, "gate_confine", detail);

@@ -17,8 +17,9 @@
 #define TOOLS_CONFIG_BYTES_MAX (64 << 20)
 
 const char *const tools_config_keys[] = {"packages", "max_tool_calls",
-    "calls_at_once", "arguments_max", "tool_result_max", "result_max", "port",
-    "product", "raw", NULL};
+    "calls_at_once", "result_max", "port", "product", "raw", NULL};
+const char *const tools_config_shared[] = {
+    "arguments_max", "tool_result_max", NULL};
 
 static void
 tools_config_tools(const json_t *object, const char *path,

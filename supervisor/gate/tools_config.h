@@ -14,7 +14,9 @@
 #include "common/json_field.h"
 #include "supervisor/gate/tools_port.h"
 
-extern const char *const tools_config_keys[]; /* NULL ends */
+/* Keys of mode agent, and those it shares with mode caller; NULL ends. */
+extern const char *const tools_config_keys[];
+extern const char *const tools_config_shared[];
 
 /* options is borrowed and must outlive grant_r, which is to be freed with
  * tools_grant_free in any case. */

@@ -31,8 +31,8 @@ test_gate_ends_backpressure(void **state)
 	    V "\"method\":\"notifications/message\",\"params\":"
 	      "{\"data\":\"%01000d\"}}\n",
 	    1);
-	out = gate_output(&test.gate, GATE_CLIENT_OUT);
-	while (gate_wants(&test.gate, GATE_WORK_OUT) && count < 10000) {
+	out = gate_view_output(&test.gate, GATE_CLIENT_OUT);
+	while (gate_view_wants(&test.gate, GATE_WORK_OUT) && count < 10000) {
 		gate_script_say(&test, GATE_WORK_OUT, note);
 		count++;
 	}
@@ -42,16 +42,16 @@ test_gate_ends_backpressure(void **state)
 	    &test, GATE_CLIENT_IN, V "\"id\":1,\"method\":\"ping\"}\n");
 	gate_script_expect_part(&test, GATE_WORK_IN, "ping");
 	gate_script_drop(&test, GATE_CLIENT_OUT);
-	assert_true(gate_wants(&test.gate, GATE_WORK_OUT));
+	assert_true(gate_view_wants(&test.gate, GATE_WORK_OUT));
 	/* A server that floods refused requests and reads nothing. */
 	count = 0;
-	while (gate_wants(&test.gate, GATE_WORK_OUT) && count < 100000) {
+	while (gate_view_wants(&test.gate, GATE_WORK_OUT) && count < 100000) {
 		gate_script_say(&test, GATE_WORK_OUT,
 		    V "\"id\":1,\"method\":\"roots/list\"}\n");
 		count++;
 	}
 	assert_true(count < 100000);
-	assert_true(gate_output(&test.gate, GATE_WORK_IN)->len <
+	assert_true(gate_view_output(&test.gate, GATE_WORK_IN)->len <
 		    MCP_SESSION_LOW + 4096 + MCP_SESSION_RESERVE);
 	gate_free(&test.gate);
 }
@@ -69,7 +69,7 @@ test_gate_ends_client_leaves(void **state)
 	    &test, GATE_CLIENT_IN, V "\"id\":1,\"method\":\"ping\"}");
 	gate_script_end(&test, GATE_CLIENT_IN);
 	assert_int_equal(test.gate.state, GATE_CLIENT_GONE);
-	assert_true(gate_finished(&test.gate, GATE_WORK_IN));
+	assert_true(gate_view_is_finished(&test.gate, GATE_WORK_IN));
 	gate_script_expect(
 	    &test, GATE_WORK_IN, V "\"id\":1,\"method\":\"ping\"}\n");
 	gate_script_say(&test, GATE_WORK_OUT, V "\"id\":1,\"result\":{}}\n");
@@ -127,8 +127,8 @@ test_gate_ends_server_dies(void **state)
 	    "\"id\":\"b\",\"error\":{\"code\":-32000,\"message\":"
 	    "\"agentnode: server ended (exit 3)\"");
 	assert_null(memmem(
-	    buffer_bytes_borrow(gate_output(&test.gate, GATE_CLIENT_OUT)),
-	    gate_output(&test.gate, GATE_CLIENT_OUT)->len, "\"id\":3", 6));
+	    buffer_bytes_borrow(gate_view_output(&test.gate, GATE_CLIENT_OUT)),
+	    gate_view_output(&test.gate, GATE_CLIENT_OUT)->len, "\"id\":3", 6));
 	gate_script_end(&test, GATE_WORK_ERR);
 	assert_int_equal(test.gate.state, GATE_DRAINING);
 	gate_script_drop(&test, GATE_CLIENT_OUT);
@@ -170,7 +170,7 @@ test_gate_ends_timeout(void **state)
 	    &test, GATE_CLIENT_IN, V "\"id\":1,\"method\":\"ping\"}\n");
 	gate_script_drop(&test, GATE_WORK_IN);
 	assert_int_equal(
-	    gate_next_ms(&test.gate, test.now), test.now + GATE_TICK_MS);
+	    gate_view_next_ms(&test.gate, test.now), test.now + GATE_TICK_MS);
 	gate_script_time(&test, 29999);
 	gate_script_expect(&test, GATE_CLIENT_OUT, "");
 	gate_script_time(&test, 1);
@@ -199,7 +199,7 @@ test_gate_ends_text_mode(void **state)
 	gate_script_say(&test, GATE_CLIENT_IN, "in");
 	gate_script_expect(&test, GATE_WORK_IN, "in");
 	gate_script_end(&test, GATE_CLIENT_IN);
-	assert_true(gate_finished(&test.gate, GATE_WORK_IN));
+	assert_true(gate_view_is_finished(&test.gate, GATE_WORK_IN));
 	assert_int_equal(test.gate.state, GATE_RELAYING);
 	gate_script_say(&test, GATE_WORK_OUT, "a\x1b[2Jb\n");
 	gate_script_expect(&test, GATE_CLIENT_OUT, "a\\x1b[2Jb\n");
@@ -293,7 +293,7 @@ test_gate_ends_build_unread(void **state)
 		test.now += GATE_BUILD_EVERY_MS;
 		gate_script_say(&test, GATE_WORK_OUT, "some words of it\n");
 	}
-	assert_true(gate_output(&test.gate, GATE_CLIENT_ERR)->len <=
+	assert_true(gate_view_output(&test.gate, GATE_CLIENT_ERR)->len <=
 		    GATE_BUILD_OUT_MAX);
 	test_gate_ends_build_end(&test, false);
 	gate_script_end(&test, GATE_WORK_OUT);

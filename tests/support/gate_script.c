@@ -64,7 +64,7 @@ gate_script_say(
 	size_t at, part, len = strlen(text);
 
 	for (at = 0; at < len; at += part) {
-		assert_true(gate_wants(&test->gate, stream));
+		assert_true(gate_view_wants(&test->gate, stream));
 		part = len - at < MCP_LINE_CHUNK ? len - at : MCP_LINE_CHUNK;
 		gate_script_step(
 		    test, GATE_EVENT_BYTES, stream, text + at, part);
@@ -76,7 +76,7 @@ void
 gate_script_expect(
     struct gate_script *test, enum gate_stream stream, const char *text)
 {
-	struct buffer *out = gate_output(&test->gate, stream);
+	struct buffer *out = gate_view_output(&test->gate, stream);
 	char *got = malloc(out->len + 1);
 
 	assert_non_null(got);
@@ -93,7 +93,7 @@ void
 gate_script_expect_part(
     struct gate_script *test, enum gate_stream stream, const char *part)
 {
-	struct buffer *out = gate_output(&test->gate, stream);
+	struct buffer *out = gate_view_output(&test->gate, stream);
 
 	if (memmem(buffer_bytes_borrow(out), out->len, part, strlen(part)) ==
 	    NULL)
@@ -104,7 +104,7 @@ gate_script_expect_part(
 void
 gate_script_drop(struct gate_script *test, enum gate_stream stream)
 {
-	buffer_clear(gate_output(&test->gate, stream));
+	buffer_clear(gate_view_output(&test->gate, stream));
 	gate_script_step(test, GATE_EVENT_ROOM, stream, NULL, 0);
 }
 

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "supervisor/gate/gate.h"
+#include "supervisor/gate/gate_view.h"
 
 #define GATE_SCRIPT_GRACE 2000U
 /* How every message of the protocol begins here. */
