@@ -243,7 +243,9 @@ sandbox_begin(struct sandbox *sandbox, const struct config *config,
 		sandbox_close(sandbox, fault.code, fault.detail);
 		return;
 	}
-	log_set_sandbox(sandbox->plan.lock.id);
+	/* Beside the sandbox of a run, those of its tools have no log. */
+	if (strcmp(sandbox->plan.kind, "tool") != 0)
+		log_set_sandbox(sandbox->plan.lock.id);
 	audit_on_end(sandbox->audit, sandbox_on_ledger, sandbox);
 	sandbox_enter(sandbox, SANDBOX_AUDIT, "planned");
 }
@@ -317,7 +319,7 @@ sandbox_free(struct sandbox **sandbox)
 	*sandbox = NULL;
 	egress_live_free(&gone->live);
 	if (gone->audit != NULL) {
-		audit_on_end(gone->audit, NULL, NULL);
+		audit_on_end(gone->audit, NULL, gone);
 		audit_forget(gone->audit, gone);
 	}
 	wiring_fd_free(&gone->wiring);

@@ -20,25 +20,15 @@ mcp_streams_init(struct mcp_streams *streams)
 		    streams->work_err[i] = -1;
 }
 
-static enum result
-mcp_streams_pipe(int pipe_r[2], int ours)
-{
-	if (pipe2(pipe_r, O_CLOEXEC) != 0) {
-		pipe_r[0] = pipe_r[1] = -1;
-		return RESULT_SYSTEM;
-	}
-	return fd_set_nonblocking(pipe_r[ours], true);
-}
-
 enum result
 mcp_streams_open(struct mcp_streams *streams, bool with_input, bool verbose)
 {
-	enum result result = mcp_streams_pipe(streams->work_in, 1);
+	enum result result = gate_part_pipe(streams->work_in, 1);
 
 	if (result == RESULT_OK)
-		result = mcp_streams_pipe(streams->work_out, 0);
+		result = gate_part_pipe(streams->work_out, 0);
 	if (result == RESULT_OK)
-		result = mcp_streams_pipe(streams->work_err, 0);
+		result = gate_part_pipe(streams->work_err, 0);
 	if (result != RESULT_OK)
 		return result;
 	streams->client_out = gate_part_share(STDOUT_FILENO, O_WRONLY);

@@ -346,3 +346,20 @@ gate_part_share(int fd, int flags)
 		fd_close(&copy);
 	return copy;
 }
+
+enum result
+gate_part_pipe(int pipe_r[2], int ours)
+{
+	enum result result;
+
+	if (pipe2(pipe_r, O_CLOEXEC) != 0) {
+		pipe_r[0] = pipe_r[1] = -1;
+		return RESULT_SYSTEM;
+	}
+	result = fd_set_nonblocking(pipe_r[ours], true);
+	if (result != RESULT_OK) {
+		fd_close(&pipe_r[0]);
+		fd_close(&pipe_r[1]);
+	}
+	return result;
+}

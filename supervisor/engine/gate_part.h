@@ -90,5 +90,8 @@ void gate_part_free(struct gate_part **part);
  * description stays as it is where that can be seen from outside (a
  * terminal, a pipe that others hold too). -1: errno says why not. */
 int gate_part_share(int fd, int flags);
+/* A pipe between gate and workload: end [ours] (0 reads) is non-blocking.
+ * On failure both are -1. */
+enum result gate_part_pipe(int pipe_r[2], int ours);
 
 #endif

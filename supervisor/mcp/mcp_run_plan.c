@@ -12,6 +12,8 @@
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/gate/gate_config.h"
 
+#define MCP_RUN_PLAN_AROUND 8192 /* bytes of a message around its content */
+
 static enum result
 mcp_run_plan_fail(
     struct mcp_run_plan *plan, enum result result, const char *code)
@@ -291,6 +293,35 @@ mcp_run_plan_tools(const json_t *tools)
 	return list;
 }
 
+static const char *
+mcp_run_plan_mode(const struct mcp_run_options *options)
+{
+	if (options->caller != NULL)
+		return "caller";
+	return options->list_tools ? "tools" : "mcp";
+}
+
+/* A line holds the arguments or the result, and what is around them. */
+static bool
+mcp_run_plan_caller(
+    json_t *object, const struct mcp_run_caller *caller, int64_t line_max)
+{
+	int64_t most = (int64_t)(caller->arguments_max > caller->result_max
+				     ? caller->arguments_max
+				     : caller->result_max);
+
+	if (line_max < most + MCP_RUN_PLAN_AROUND)
+		line_max = most + MCP_RUN_PLAN_AROUND;
+	return json_object_set_new(
+		   object, "line_max", json_integer(line_max)) == 0 &&
+	       json_object_set_new(object, "request_timeout_s",
+		   json_integer(caller->call_timeout_s)) == 0 &&
+	       json_object_set_new(object, "arguments_max",
+		   json_integer((json_int_t)caller->arguments_max)) == 0 &&
+	       json_object_set_new(object, "tool_result_max",
+		   json_integer((json_int_t)caller->result_max)) == 0;
+}
+
 json_t *
 mcp_run_plan_gate(
     const struct mcp_run_plan *plan, const struct mcp_run_options *options)
@@ -298,23 +329,28 @@ mcp_run_plan_gate(
 	const struct config *config = plan->run.config;
 	int64_t line_max = config_int(config, "mcp.line_max");
 	int64_t start_s = config_int(config, "mcp.start_timeout_s");
-	json_t *tools, *object;
+	json_t *tools = NULL, *object;
+	bool good;
 
 	if (line_max > GATE_CONFIG_LINE_MAX)
 		line_max = GATE_CONFIG_LINE_MAX;
 	object = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:b}",
-	    "mode", options->list_tools ? "tools" : "mcp", "package",
-	    plan->package.slug, "tier", RUN_ENTRY_TIER, "line_max",
-	    (json_int_t)line_max, "start_timeout_s", (json_int_t)start_s,
-	    "list_timeout_s", (json_int_t)start_s, "json", options->json,
-	    "log_level", config_text(config, "log.level"), "no_landlock",
+	    "mode", mcp_run_plan_mode(options), "package", plan->package.slug,
+	    "tier", RUN_ENTRY_TIER, "line_max", (json_int_t)line_max,
+	    "start_timeout_s", (json_int_t)start_s, "list_timeout_s",
+	    (json_int_t)start_s, "json", options->json, "log_level",
+	    config_text(config, "log.level"), "no_landlock",
 	    run_entry_override(&plan->run, "no_landlock"));
-	if (object == NULL || plan->package.tools == NULL)
-		return object;
-	tools = mcp_run_plan_tools(plan->package.tools);
-	if (tools == NULL || json_object_set_new(object, "tools", tools) != 0) {
-		json_decref(object);
-		return NULL;
+	good = object != NULL;
+	if (good && options->caller != NULL)
+		good = mcp_run_plan_caller(object, options->caller, line_max);
+	if (good && plan->package.tools != NULL) {
+		tools = mcp_run_plan_tools(plan->package.tools);
+		good = tools != NULL &&
+		       json_object_set_new(object, "tools", tools) == 0;
 	}
-	return object;
+	if (good)
+		return object;
+	json_decref(object);
+	return NULL;
 }

@@ -10,6 +10,7 @@
 #include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "supervisor/mcp/mcp_package.h"
 #include "supervisor/package/run_entry.h"
@@ -20,12 +21,19 @@
 #define MCP_RUN_ALLOW_MAX 64U
 #define MCP_RUN_ENV_MAX 64U
 
+/* The gate is the client, for the supervisor (mode caller). */
+struct mcp_run_caller {
+	unsigned call_timeout_s;
+	uint64_t arguments_max, result_max; /* bytes */
+};
+
 struct mcp_run_options {
 	const char *slug;
 	const char *lockfile; /* --lockfile, or NULL */
 	bool verbose;         /* the server's standard error to ours */
 	bool list_tools;      /* `mcp tools`: the gate is the client */
 	bool json;
+	const struct mcp_run_caller *caller;  /* or NULL; borrowed */
 	const char *allow[MCP_RUN_ALLOW_MAX]; /* --allow */
 	size_t allow_count;
 	const char *env[MCP_RUN_ENV_MAX]; /* --env NAME=VALUE */

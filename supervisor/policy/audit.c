@@ -19,6 +19,7 @@
 #include "supervisor/ledger/audit_head.h"
 #include "supervisor/ledger/ledger_confine.h"
 #include "supervisor/policy/audit.h"
+#include "supervisor/policy/audit_ends.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
 #include "supervisor/policy/state_dir.h"
@@ -46,8 +47,9 @@ struct audit {
 	struct child *child;
 	struct event *deadline; /* running while something is pending */
 	enum audit_state state;
-	audit_done *ready, *ended, *lost;
-	void *ready_context, *ended_context, *lost_context;
+	struct audit_ends ends;
+	audit_done *ready, *lost;
+	void *ready_context, *lost_context;
 	struct audit_pending pending[AUDIT_PENDING_MAX];
 	size_t pending_count;
 	uint64_t last_id;
@@ -148,8 +150,8 @@ audit_end(struct audit *audit, const char *detail)
 			    audit, &audit->pending[i], RESULT_CLOSED, detail);
 	if (audit->ready != NULL)
 		audit_tell_ready(audit, why, detail);
-	else if (audit->ended != NULL && !audit->is_freed)
-		audit->ended(why, detail, audit->ended_context);
+	else
+		audit_ends_tell(&audit->ends, why, detail, &audit->is_freed);
 }
 
 static void
@@ -412,8 +414,9 @@ audit_start(struct event_base *base, const char *home, audit_done *ready,
 void
 audit_on_end(struct audit *audit, audit_done *ended, void *context)
 {
-	audit->ended = ended;
-	audit->ended_context = context;
+	/* One that cannot be told must not be left running. */
+	if (!audit_ends_set(&audit->ends, ended, context))
+		ended(RESULT_TOO_LONG, "too many wait for the ledger", context);
 }
 
 /* body is taken; fd may be -1. */

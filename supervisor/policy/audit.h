@@ -24,7 +24,8 @@ typedef void audit_done(enum result result, const char *detail, void *context);
 enum result audit_start(struct event_base *base, const char *home,
     audit_done *ready, void *context, struct audit **audit_r);
 
-/* Called once if the ledger dies later: everything must end. */
+/* Called once if the ledger dies later: everything must end. Several may
+ * listen, each with a context of its own; ended NULL: that one no more. */
 void audit_on_end(struct audit *audit, audit_done *ended, void *context);
 
 /* Append a record: event is one of the documented names (launch, refusal,
