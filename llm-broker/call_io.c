@@ -50,6 +50,22 @@ call_io_tell(struct call *call, enum call_event event)
 	call_io_wake(call_net_of(call));
 }
 
+/* A reset comes as something to read, like a next request does. While a
+ * call runs nothing is read, so it has to be looked at. */
+static bool
+call_io_is_gone(const struct call_io *io)
+{
+	char byte;
+	ssize_t count;
+
+	if (io->call.state != CALL_STATE_RESERVE &&
+	    io->call.state != CALL_STATE_ASK &&
+	    io->call.state != CALL_STATE_RELAY)
+		return false;
+	count = recv(io->fd, &byte, 1, MSG_PEEK);
+	return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+}
+
 static void
 call_io_on_agent(evutil_socket_t fd, short what, void *context)
 {
@@ -58,6 +74,8 @@ call_io_on_agent(evutil_socket_t fd, short what, void *context)
 	(void)fd;
 	if (what & EV_READ)
 		io->agent_can |= CALL_NET_CAN_READ;
+	if ((what & EV_READ) && call_io_is_gone(io))
+		io->agent_can |= CALL_NET_HUNG_UP;
 	if (what & EV_WRITE)
 		io->agent_can |= CALL_NET_CAN_WRITE;
 	if (what & EV_CLOSED)

@@ -13,6 +13,7 @@ import subprocess
 import threading
 
 import harness
+import ledger_client
 
 PROGRAM = os.path.join(harness.LIBEXEC, "agentnode-llm-broker")
 KEY = "sk-agentnode-test-4Zq8w1Xy7Rb3Kd5Nf9Pj2Tm6Vh0Lc"
@@ -115,6 +116,37 @@ STREAM_HEAD = (b"HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
                b"Transfer-Encoding: chunked\r\n\r\n")
 
 
+class LedgerDouble:
+    """The ledger's end of its pair (supervisor/ledger/budget_wire.h)."""
+
+    def __init__(self, end):
+        self.socket, self.asks = end, []
+        end.settimeout(10)
+
+    def read(self):
+        """The next record as a dictionary."""
+        if not self.asks:
+            data = self.socket.recv(65536)
+            self.asks = list(ledger_client.ASK.iter_unpack(data))
+        row = self.asks.pop(0)
+        return {"type": {1: "reserve", 2: "settle"}[row[1]], "id": row[2],
+                "amounts": dict(zip(ledger_client.ONE_CALL, row[3:8])),
+                "served": bool(row[8]), "estimated": bool(row[9]),
+                "provider": row[10].rstrip(b"\0").decode(),
+                "model": row[11].rstrip(b"\0").decode()}
+
+    def answer(self, call, refused=None):
+        """refused: (scope, amount, limit, used, retry_after_s)."""
+        scope, amount, *numbers = refused or ("", "", 0, 0, 0)
+        self.socket.send(ledger_client.ANSWER.pack(
+            ledger_client.MAGIC, ledger_client.REFUSED if refused
+            else ledger_client.RESERVED, call, scope.encode(),
+            amount.encode(), *numbers))
+
+    def close(self):
+        self.socket.close()
+
+
 class Broker:
     def __init__(self, key=KEY, ledger=False, grant_object=None, program=PROGRAM,
                  providers=("openai", "anthropic", "gemini"), files=None,
@@ -142,7 +174,8 @@ class Broker:
         os.close(log)
         self.ready = self.receive("ready")
         self.key = self.stream("key")
-        self.ledger = self.stream("ledger") if ledger else None
+        self.ledger = (LedgerDouble(self.stream("ledger")) if ledger
+                       else None)
         given = grant_object or grant()
         given["ledger"] = ledger
         self.send("grant", {"sandbox": SANDBOX, "grant": given})
