@@ -20,11 +20,13 @@
 #define BUDGET_DB_OPEN_TIMEOUT_MS 2000
 
 /* Nothing in a transaction is durable on the disk before a checkpoint; a
- * killed process loses nothing (docs/llm.md, Budgets). */
-static const char budget_db_settings[] = "PRAGMA page_size = 4096;"
+ * killed process loses nothing (docs/llm.md, Budgets). A commit writes each
+ * page it touched, so pages are small; a checkpoint waits for the disk, so
+ * there is one for every 16 MiB of them. */
+static const char budget_db_settings[] = "PRAGMA page_size = 1024;"
 					 "PRAGMA journal_mode = WAL;"
 					 "PRAGMA synchronous = NORMAL;"
-					 "PRAGMA journal_size_limit = 4194304;"
+					 "PRAGMA journal_size_limit = 20971520;"
 					 "PRAGMA trusted_schema = OFF;"
 					 "PRAGMA cell_size_check = ON;"
 					 "PRAGMA temp_store = MEMORY;";

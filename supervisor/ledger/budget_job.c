@@ -129,8 +129,10 @@ budget_job_batch(struct budget *budget, int64_t now_s, struct budget_job **jobs,
 		result = budget_commit(budget);
 	else
 		budget_abort(budget);
-	if (result == RESULT_NEED_MORE)
-		result = RESULT_INTERNAL; /* begin has the lock already */
+	/* begin has the lock already, and no answer is the whole batch's */
+	if (result == RESULT_NEED_MORE ||
+	    (result != RESULT_OK && budget_job_is_answer(result)))
+		result = RESULT_INTERNAL;
 	for (i = 0; i < count; i++)
 		budget_job_finish(jobs[i], result);
 	return result;

@@ -262,6 +262,44 @@ for attempt in range(12):
 print(f"# {lost} reservations were charged to a ledger that died before it "
       "answered")
 
+# Killed between two answers: what was reserved there is charged, the other
+# process lets exactly the rest pass.
+for before in (1, 4, 9):
+    fresh()
+    two = [Ledger(folder, log), Ledger(folder, log)]
+    ends = [process.budget(f"between{i}", host_day={"requests": 10})[0]
+            for i, process in enumerate(two)]
+    first = [ends[0].reserve(call) for call in range(1, before + 1)]
+    ends[0].settle(1)
+    two[0].process.kill()
+    two[0].process.wait(10)
+    for call in range(1, 65 - before):
+        ends[1].submit(call)
+    rest = [ends[1].receive() for _ in range(1, 65 - before)]
+    check(f"killed after {before} of 64: exactly 10 pass",
+          kinds(first + rest).count("reserved") == 10
+          and kinds(first + rest).count("refused") == 54,
+          kinds(first + rest))
+    two[1].end()
+
+# A broker that is killed: its open calls count as used, without a word of
+# the supervisor's.
+fresh()
+ledger = Ledger(folder, log)
+pair, _ = ledger.budget("killed", host_day={"concurrent": 2})
+pair.reserve(1, tokens=5)
+pair.reserve(2, tokens=6)
+pair.close()
+other, _ = ledger.budget("other", host_day={"concurrent": 1})
+check("a broker's calls are no longer open when it is gone",
+      other.reserve(1)["type"] == "reserved")
+check("... and are counted with their model", rows(
+    "SELECT model, calls, estimated, tokens FROM usage")
+    == [("gpt-4o-mini", 2, 2, 11)], rows("SELECT * FROM usage"))
+check("... and its run can still be closed", ledger.ask(
+    "budget_close", sandbox="killed")["type"] == "synced")
+ledger.end()
+
 # Calls that a dead ledger left open count no longer as open.
 fresh()
 two = [Ledger(folder, log), Ledger(folder, log)]

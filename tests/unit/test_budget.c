@@ -382,7 +382,8 @@ test_budget_overflow(void **state)
 	budget_run_free(&run);
 }
 
-/* A batch that is not committed has not happened. */
+/* A batch that is not committed has not happened, in the file and in
+ * memory: calls that it reserved, settled or both. */
 static void
 test_budget_abort(void **state)
 {
@@ -391,19 +392,56 @@ test_budget_abort(void **state)
 	struct budget_amounts some = budget_case_amounts(1, 1, 1, 1, 1);
 	struct budget_refusal refusal;
 	struct budget_run *run;
+	int i;
 
+	limits.values[BUDGET_RUN][BUDGET_REQUESTS] = 2;
+	limits.values[BUDGET_HOST_DAY][BUDGET_REQUESTS] = 2;
 	run = budget_case_run(test->budget, "r", "agent", &limits);
-	assert_int_equal(budget_begin(test->budget, BUDGET_CASE_NOON), 0);
-	assert_int_equal(
-	    budget_reserve(test->budget, run, 1, "p", "m", &some, &refusal),
+	assert_int_equal(budget_case_reserve_at(test->budget, run,
+			     BUDGET_CASE_NOON, 1, some, &refusal),
 	    RESULT_OK);
-	budget_abort(test->budget);
+	for (i = 0; i < 3; i++) {
+		assert_int_equal(
+		    budget_begin(test->budget, BUDGET_CASE_NOON), RESULT_OK);
+		assert_int_equal(
+		    budget_settle(test->budget, run, 1, &some, true, false),
+		    RESULT_OK);
+		assert_int_equal(budget_reserve(test->budget, run, 1, "p", "m",
+				     &some, &refusal),
+		    RESULT_OK);
+		assert_int_equal(budget_reserve(test->budget, run, 2, "p", "m",
+				     &some, &refusal),
+		    RESULT_REFUSED);
+		assert_int_equal(
+		    budget_settle(test->budget, run, 1, &some, true, false),
+		    RESULT_OK);
+		if (i == 2)
+			assert_int_equal(
+			    budget_run_close(test->budget, run), RESULT_OK);
+		budget_abort(test->budget);
+	}
 	assert_int_equal(
-	    budget_case_ask(test->budget, "SELECT count(*) FROM call"), 0);
+	    budget_case_ask(test->budget, "SELECT open FROM run"), 1);
 	assert_int_equal(
-	    budget_case_ask(test->budget, "SELECT count(*) FROM charged"), 0);
+	    budget_case_ask(test->budget, "SELECT count(*) FROM usage"), 0);
+	assert_int_equal(budget_case_ask(test->budget,
+			     "SELECT requests FROM charged WHERE package = ''"),
+	    1);
+	/* One more fits, as before; the first can be settled, once. */
+	assert_int_equal(budget_case_reserve_at(test->budget, run,
+			     BUDGET_CASE_NOON, 2, some, &refusal),
+	    RESULT_OK);
+	assert_int_equal(budget_case_reserve_at(test->budget, run,
+			     BUDGET_CASE_NOON, 3, some, &refusal),
+	    RESULT_REFUSED);
 	assert_int_equal(
-	    budget_case_ask(test->budget, "SELECT open FROM run"), 0);
+	    budget_case_settle(test->budget, run, 1, some), RESULT_OK);
+	assert_int_equal(
+	    budget_case_settle(test->budget, run, 1, some), RESULT_NOT_FOUND);
+	assert_int_equal(
+	    budget_case_ask(test->budget, "SELECT open FROM run"), 1);
+	assert_int_equal(
+	    budget_case_ask(test->budget, "SELECT calls FROM usage"), 1);
 	budget_run_free(&run);
 }
 
