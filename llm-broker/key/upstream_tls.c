@@ -16,6 +16,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #define UPSTREAM_TLS_CIPHERS "ECDHE+AESGCM:ECDHE+CHACHA20:!aNULL:!PSK:!SRP:!DSS"
 #define UPSTREAM_TLS_READ_AHEAD 32768U /* bytes asked of the kernel at once */
@@ -308,12 +309,17 @@ upstream_tls_context_free(struct upstream_tls_context **context)
 
 /* --- connection --- */
 
-/* The newest session. A ticket of TLS 1.3 is used once (RFC 8446 C.4). */
+/* The newest session. A ticket of TLS 1.3 is used once (RFC 8446 C.4); the
+ * chain of an old one was checked too long ago. */
 static void
 upstream_tls_resume(struct upstream_tls_context *context, SSL *ssl)
 {
+	long oldest = (long)time(NULL) - UPSTREAM_TLS_SESSION_S;
 	SSL_SESSION *session;
 
+	while (context->session_count > 0 &&
+	       SSL_SESSION_get_time(context->sessions[0]) < oldest)
+		upstream_tls_forget_oldest(context);
 	if (context->session_count == 0)
 		return;
 	session = context->sessions[context->session_count - 1];
