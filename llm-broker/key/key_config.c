@@ -217,11 +217,12 @@ key_config_host(const json_t *object, const char *path,
 
 	json_field_string(object, path, "host", DOMAIN_NAME_MAX, &host, fault);
 	json_field_int_opt(object, path, "port", 1, 65535, &port, fault);
-	if (!endpoint_parse_host(host, strlen(host), endpoint))
+	/* Without a port, an IPv6 address needs no brackets. */
+	if (ip_addr_parse(host, strlen(host), &endpoint->address) !=
+		RESULT_OK &&
+	    !endpoint_parse_host(host, strlen(host), endpoint))
 		json_field_fault(fault,
-		    "%s.host must be a host name or a literal address, IPv6 in "
-		    "brackets",
-		    path);
+		    "%s.host must be a host name or a literal address", path);
 	if (fault->text[0] != '\0')
 		return;
 	endpoint->port = (uint16_t)port;

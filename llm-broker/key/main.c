@@ -23,6 +23,7 @@ main_configure(struct key_config *config, struct ipc_message *message)
 {
 	struct json_fault fault = {{0}};
 	char detail[JSON_FIELD_FAULT_MAX] = "";
+	const char *sandbox;
 	int log_fd;
 
 	if (peer_receive_first(IPC_CONTROL_FD, IPC_KEY, IPC_SUPERVISOR,
@@ -37,6 +38,9 @@ main_configure(struct key_config *config, struct ipc_message *message)
 		log_fatal(IPC_EXIT_BAD_CONFIG, "config_refused", fault.text);
 	log_open(log_fd, "agentnode-llm-key", config->log_level);
 	log_set_rate((unsigned)config->log_rate);
+	sandbox = json_string_value(json_object_get(message->body, "sandbox"));
+	if (sandbox != NULL)
+		log_set_sandbox(sandbox);
 }
 
 /* As many descriptors as we are allowed to have; no core, from now on. */

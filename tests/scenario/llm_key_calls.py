@@ -534,6 +534,16 @@ def nothing_told():
     check("no key, head or target in log and counters", not any(
         word in text + stats for word in (
             world.KEY, world.KEY[4:20], "Bearer", "/v1", "Authorization")))
+    check("every line has the run's id", all(
+        line["sandbox"] == "test-run" for line in key.lines()))
+    other = os.path.join(key.folder, "next.jsonl")
+    file = os.open(other, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    key.tell("log_replace", [file])
+    os.close(file)
+    ask(place)
+    check("a new log is written after log_replace", harness.wait_until(
+        lambda: os.path.getsize(other) > 0, 3)
+          and len(place.calls()) == 1)
     with open(f"/proc/{key.process.pid}/status", encoding="ascii") as file:
         status = file.read()
     check("one thread, no capability, filtered", "Threads:\t1" in status

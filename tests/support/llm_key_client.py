@@ -150,7 +150,8 @@ class KeyProcess:
         files += [os.open(path, os.O_RDONLY) for path in bundles]
         options.setdefault("ca_fd", 1)
         config = {"providers": providers, "resolver": resolver, **options}
-        send(self.control, {"type": "config", "options": config},
+        send(self.control, {"type": "config", "sandbox": "test-run",
+                            "options": config},
              files)
         for fd in files:
             os.close(fd)
