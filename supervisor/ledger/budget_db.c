@@ -26,6 +26,7 @@
 static const char budget_db_settings[] = "PRAGMA page_size = 1024;"
 					 "PRAGMA journal_mode = WAL;"
 					 "PRAGMA synchronous = NORMAL;"
+					 "PRAGMA wal_autocheckpoint = 16384;"
 					 "PRAGMA journal_size_limit = 20971520;"
 					 "PRAGMA trusted_schema = OFF;"
 					 "PRAGMA cell_size_check = ON;"
