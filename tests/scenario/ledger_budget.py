@@ -1,6 +1,7 @@
 """Budgets by real, confined ledger processes: exactly what fits passes, across
 processes and deaths; a broker that misbehaves loses its own pair only; a file
 that cannot be used lets nothing pass."""
+import ctypes
 import os
 import shutil
 import signal
@@ -383,4 +384,49 @@ db.rollback()
 check("unlocked: reserved", pair.receive()["type"] == "reserved")
 db.close()
 ledger.end()
+
+# A full disk, in a mount namespace of this process's own: nothing passes
+# that is not written, what was reserved stays, and with room it goes on.
+CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000
+libc = ctypes.CDLL(None, use_errno=True)
+fresh()
+user, group = os.geteuid(), os.getegid()
+if libc.unshare(CLONE_NEWNS | (CLONE_NEWUSER if user else 0)) == 0 and user:
+    for name, text in (("setgroups", "deny"), ("uid_map", f"{user} {user} 1"),
+                       ("gid_map", f"{group} {group} 1")):
+        with open("/proc/self/" + name, "w") as file:
+            file.write(text)
+if libc.mount(
+        b"none", b"/", None, 0x4000 | 0x40000, None) != 0 or libc.mount(
+        b"none", folder.encode(), b"tmpfs", 0, b"size=400k,mode=0700") != 0:
+    check("a small disk can be mounted", False, ctypes.get_errno())
+    harness.finish()
+own(folder)
+ledger = Ledger(folder, log)
+pair, _ = ledger.budget("full")
+passed, call, settled = 0, 0, 0
+while call < 5000:
+    call += 1
+    answer = pair.reserve(call, model=f"model-{call}")
+    if answer["type"] != "reserved":
+        break
+    passed += 1
+    if call % 2:
+        pair.settle(call)
+        settled += 1
+check(f"a full disk: refused after {passed} calls",
+      answer["amount"] == "unavailable" and passed > 10, answer)
+check("and again", pair.reserve(6000)["amount"] == "unavailable")
+libc.mount(b"none", folder.encode(), b"tmpfs", 32, b"size=16m")
+answer = pair.reserve(6001)
+check("with room again it goes on", answer["type"] == "reserved", answer)
+check("nothing that passed is lost, nothing else is charged", rows(
+    "SELECT requests FROM charged WHERE package = ''") == [(passed + 1,)],
+    (rows("SELECT requests FROM charged WHERE package = ''"), passed))
+check("audit records go on", ledger.write()["type"] == "synced")
+answer = ledger.ask("budget_close", sandbox="full")
+check("and the run closes", answer["type"] == "synced" and rows(
+    "SELECT sum(calls) FROM usage") == [(passed + 1,)], answer)
+ledger.end()
+libc.umount2(folder.encode(), 2)
 harness.finish()
