@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The bounded byte buffer. Called by every process for heads, frames and
- * messages. It must never hold more than max bytes, and it wipes nothing:
- * a secret does not belong here.
+ * messages. It must never hold more than max bytes. A secret of ours does
+ * not belong here; a process through which one may pass wipes.
  */
 #include "common/buffer.h"
 
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +16,22 @@
 static enum result buffer_vprintf_into(
     struct buffer *buffer, size_t need, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
+
+static bool buffer_wipes;
+
+void
+buffer_wipe(void)
+{
+	buffer_wipes = true;
+}
+
+/* Bytes that nobody may read any more. */
+static void
+buffer_forget(uint8_t *bytes, size_t count)
+{
+	if (buffer_wipes && count > 0)
+		explicit_bzero(bytes, count);
+}
 
 void
 buffer_init(struct buffer *buffer, size_t max)
@@ -26,6 +43,8 @@ buffer_init(struct buffer *buffer, size_t max)
 void
 buffer_free(struct buffer *buffer)
 {
+	if (buffer->data != NULL)
+		buffer_forget(buffer->data, buffer->capacity);
 	free(buffer->data);
 	buffer_init(buffer, buffer->max);
 }
@@ -45,7 +64,25 @@ buffer_compact(struct buffer *buffer)
 	if (buffer->start == 0)
 		return;
 	memmove(buffer->data, buffer->data + buffer->start, buffer->len);
+	buffer_forget(buffer->data + buffer->len, buffer->start);
 	buffer->start = 0;
+}
+
+/* As realloc, without a copy that stays behind. */
+static uint8_t *
+buffer_grow(const struct buffer *buffer, size_t next)
+{
+	uint8_t *data;
+
+	if (!buffer_wipes || buffer->data == NULL)
+		return realloc(buffer->data, next);
+	data = malloc(next);
+	if (data == NULL)
+		return NULL;
+	memcpy(data, buffer->data, buffer->len); /* it is compact */
+	explicit_bzero(buffer->data, buffer->capacity);
+	free(buffer->data);
+	return data;
 }
 
 /* Capacity that holds need bytes: doubled, never above max. */
@@ -78,7 +115,7 @@ buffer_make_room(struct buffer *buffer, size_t extra)
 	if (need <= buffer->capacity)
 		return RESULT_OK;
 	next = buffer_next_capacity(buffer, need);
-	data = realloc(buffer->data, next);
+	data = buffer_grow(buffer, next);
 	if (data == NULL)
 		return RESULT_NO_MEMORY;
 	buffer->data = data;
@@ -183,6 +220,8 @@ buffer_consume(struct buffer *buffer, size_t count)
 {
 	if (count > buffer->len)
 		abort(); /* a broken invariant: nobody can consume the future */
+	if (count > 0)
+		buffer_forget(buffer->data + buffer->start, count);
 	buffer->start += count;
 	buffer->len -= count;
 	if (buffer->len == 0)
@@ -192,6 +231,8 @@ buffer_consume(struct buffer *buffer, size_t count)
 void
 buffer_clear(struct buffer *buffer)
 {
+	if (buffer->data != NULL)
+		buffer_forget(buffer->data, buffer->start + buffer->len);
 	buffer->start = 0;
 	buffer->len = 0;
 }

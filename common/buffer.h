@@ -23,6 +23,10 @@ struct buffer {
 	size_t max;      /* len never exceeds this */
 };
 
+/* From now on every buffer of this process overwrites what it lets go of:
+ * for a process through which a secret may pass. */
+void buffer_wipe(void);
+
 /* Prepare an empty buffer; allocates nothing. */
 void buffer_init(struct buffer *buffer, size_t max);
 

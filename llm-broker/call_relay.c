@@ -433,8 +433,8 @@ call_relay_collected(struct call_relay_turn *turn)
 	return status;
 }
 
-enum call_relay_status
-call_relay_feed(struct call_relay *relay, struct call_relay_space *space,
+static enum call_relay_status
+call_relay_take(struct call_relay *relay, struct call_relay_space *space,
     const char *bytes, size_t len, struct buffer *out)
 {
 	struct call_relay_turn turn = {relay, space, out};
@@ -450,7 +450,7 @@ call_relay_feed(struct call_relay *relay, struct call_relay_space *space,
 		status = call_relay_collected(&turn);
 		if (status != CALL_RELAY_MORE || used == len)
 			return status;
-		return call_relay_feed(
+		return call_relay_take(
 		    relay, space, bytes + used, len - used, out);
 	}
 	if (relay->phase == CALL_RELAY_PHASE_HEAD) {
@@ -464,16 +464,40 @@ call_relay_feed(struct call_relay *relay, struct call_relay_space *space,
 	return call_relay_bytes(&turn, bytes + used, len - used);
 }
 
+/* Nothing of what came stays in the process's buffers. */
+static void
+call_relay_space_clear(struct call_relay_space *space)
+{
+	buffer_clear(&space->plain);
+	buffer_clear(&space->clean);
+	buffer_clear(&space->scanned);
+}
+
+enum call_relay_status
+call_relay_feed(struct call_relay *relay, struct call_relay_space *space,
+    const char *bytes, size_t len, struct buffer *out)
+{
+	enum call_relay_status status =
+	    call_relay_take(relay, space, bytes, len, out);
+
+	call_relay_space_clear(space);
+	return status;
+}
+
 enum call_relay_status
 call_relay_end(struct call_relay *relay, struct call_relay_space *space,
     struct buffer *out)
 {
 	struct call_relay_turn turn = {relay, space, out};
+	enum call_relay_status status;
 
 	if (relay->phase == CALL_RELAY_PHASE_BODY &&
 	    relay->head.framing == RESPONSE_FILTER_CLOSE)
-		return call_relay_finish(&turn);
-	return call_relay_fail(relay, CALL_UPSTREAM_CLOSED);
+		status = call_relay_finish(&turn);
+	else
+		status = call_relay_fail(relay, CALL_UPSTREAM_CLOSED);
+	call_relay_space_clear(space);
+	return status;
 }
 
 enum result

@@ -354,6 +354,7 @@ lane_client_read(struct lane *lane)
 	}
 	lane->reading = 1;
 	lane_client_parse(lane, scratch, (size_t)count);
+	explicit_bzero(scratch, (size_t)count); /* it may have held a key */
 	lane->reading = 0;
 	if (lane->dropped) {
 		lane_client_close(lane);

@@ -6,9 +6,13 @@
  * read is opened and read before main_confine; the first foreign byte comes
  * after it.
  */
+#include <jansson.h>
+#include <malloc.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 
+#include "common/buffer.h"
 #include "common/confine.h"
 #include "common/event_loop.h"
 #include "common/ipc.h"
@@ -45,6 +49,16 @@ main_configure(struct broker_config *config)
 	ipc_message_clear(&message);
 }
 
+/* A hostile provider may send the key back: what is let go is overwritten,
+ * texts of parsed JSON too. */
+static void
+main_release(void *memory)
+{
+	if (memory != NULL)
+		explicit_bzero(memory, malloc_usable_size(memory));
+	free(memory);
+}
+
 /* As many descriptors as we are allowed to have. */
 static void
 main_raise_files(void)
@@ -75,6 +89,8 @@ main(void)
 	struct confine_layers layers = {0};
 	struct event_base *base = NULL;
 
+	buffer_wipe();
+	json_set_alloc_funcs(malloc, main_release);
 	confine_preload();
 	if (broker == NULL)
 		return IPC_EXIT_CRASH;

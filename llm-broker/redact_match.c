@@ -155,16 +155,16 @@ redact_match_digest(const struct redact_pattern *pattern, const uint8_t *text)
 	       memcmp(digest, pattern->digest, sizeof(digest)) == 0;
 }
 
-/* One pattern from one start; depth 0: as it stands. */
+/* The text as the pattern has it, count_r bytes of it; YES: all. */
 static enum redact_match_verdict
-redact_match_pattern(const struct redact_match *match,
+redact_match_collect(const struct redact_match *match,
     const struct redact_pattern *pattern, size_t at, unsigned depth,
-    size_t *span_r)
+    size_t *span_r, uint8_t *text, size_t *count_r)
 {
-	uint8_t text[REDACT_LENGTH_MAX];
 	struct redact_match_char read = {0, at};
 
 	for (size_t i = 0; i < pattern->length; i++) {
+		*count_r = i;
 		enum redact_match_verdict verdict =
 		    redact_match_read(match, read.next, depth, &read);
 
@@ -175,9 +175,27 @@ redact_match_pattern(const struct redact_match *match,
 		    (i < pattern->prefix_len && text[i] != pattern->prefix[i]))
 			return REDACT_MATCH_NO;
 	}
+	*count_r = pattern->length;
 	*span_r = read.next - at;
-	return redact_match_digest(pattern, text) ? REDACT_MATCH_YES
-						  : REDACT_MATCH_NO;
+	return REDACT_MATCH_YES;
+}
+
+/* One pattern from one start; depth 0: as it stands. */
+static enum redact_match_verdict
+redact_match_pattern(const struct redact_match *match,
+    const struct redact_pattern *pattern, size_t at, unsigned depth,
+    size_t *span_r)
+{
+	uint8_t text[REDACT_LENGTH_MAX];
+	size_t count = 0;
+	enum redact_match_verdict verdict = redact_match_collect(
+	    match, pattern, at, depth, span_r, text, &count);
+
+	if (verdict == REDACT_MATCH_YES && !redact_match_digest(pattern, text))
+		verdict = REDACT_MATCH_NO;
+	/* One more than was good was written. */
+	explicit_bzero(text, count < sizeof(text) ? count + 1 : count);
+	return verdict;
 }
 
 /* A key that has a percent sign or backslash of its own, as it stands. */
