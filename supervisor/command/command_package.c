@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/agent/agent_package.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_consent.h"
@@ -80,21 +81,38 @@ command_package_text(const json_t *object, const char *key)
 	return text != NULL ? text : "";
 }
 
+/* Is the entry whole, whatever kind it is? Its source, if it has one. */
+static bool
+command_package_whole(const char *slug, const json_t *entry, char *source_r,
+    size_t size, struct json_fault *fault)
+{
+	struct mcp_package package;
+	struct agent_package agent;
+
+	if (agent_package_is_agent(entry)) {
+		(void)snprintf(source_r, size, "%s",
+		    command_package_text(entry, "source"));
+		return agent_package_read(slug, entry, &agent, fault) ==
+		       RESULT_OK;
+	}
+	if (mcp_package_read(slug, entry, &package, fault) != RESULT_OK)
+		return false;
+	mcp_package_source(&package, source_r, size);
+	return true;
+}
+
 /* What both commands say of an entry. It can run when it is whole and the
  * user of this host agreed to it. */
 static json_t *
 command_package_row(
     const struct mcp_consent *consent, const char *slug, const json_t *entry)
 {
-	struct mcp_package package;
 	struct json_fault fault = {""}, missing = {""};
-	bool good =
-	    mcp_package_read(slug, entry, &package, &fault) == RESULT_OK;
-	bool agreed = mcp_consent_given(consent, slug, entry, &missing);
 	char source[512] = "";
+	bool good =
+	    command_package_whole(slug, entry, source, sizeof(source), &fault);
+	bool agreed = mcp_consent_given(consent, slug, entry, &missing);
 
-	if (good)
-		mcp_package_source(&package, source, sizeof(source));
 	if (good && !agreed)
 		fault = missing;
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:s}",
@@ -222,13 +240,16 @@ command_package_is_there(const json_t *entry)
 static int
 command_package_fill(const char *slug, const json_t *entry, json_t *row)
 {
-	static const struct {
+	const struct {
 		const char *name, *key;
 	} copies[] = {{"claimed_tier", "trust_level"},
 	    {"command", "mcp_preinstall_command"}, {"words", "mcp_command"},
 	    {"allow", "mcp_allowed_domains"}, {"tools", "tools"},
 	    {"files", "files"}, {"state", "state"}, {"env", "env"},
-	    {"volume", "mcp_sandbox_volume"}, {"hash", "volume_content_hash"},
+	    {"permissions", "permissions"}, {"agent", "agent"},
+	    {"volume", agent_package_is_agent(entry) ? "sandbox_volume"
+						     : "mcp_sandbox_volume"},
+	    {"hash", "volume_content_hash"},
 	    {"volume_path", "volume_host_path"},
 	    {"dependencies", "dependencies"}};
 	struct json_fault fault = {""};

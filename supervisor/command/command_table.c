@@ -17,6 +17,7 @@ extern const struct command command_package_rows[];
 extern const struct command command_verify_rows[];
 extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
+extern const struct command command_agent_rows[];
 extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
@@ -35,6 +36,7 @@ const struct command *const command_groups[] = {
     command_mcp_install_rows,
     command_mcp_rows,
     command_mcp_client_rows,
+    command_agent_rows,
     command_install_rows,
     command_remove_rows,
     command_package_rows,

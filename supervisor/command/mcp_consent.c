@@ -13,6 +13,7 @@
 #define MCP_CONSENT_RECORD_MAX 32768U
 
 const struct mcp_consent_field mcp_consent_fields[] = {{"mcp_install", "is"},
+    {"agent", "asks for"}, {"permissions", "has"},
     {"mcp_allowed_domains", "reaches"}, {"files", "reads"}, {"state", "keeps"},
     {"env", "sets"}, {"tools", "offers"}, {"mcp_preinstall_command", "starts"},
     {"mcp_command", "with the words"}, {"volume_content_hash", "sealed as"},

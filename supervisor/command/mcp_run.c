@@ -16,11 +16,11 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
-#include "supervisor/child_log.h"
 #include "supervisor/command/command.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/mcp_streams.h"
+#include "supervisor/command/run_log.h"
 #include "supervisor/mcp/mcp_trees.h"
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/policy/audit.h"
@@ -45,7 +45,7 @@ struct mcp_run {
 	struct sandbox *sandbox;
 	struct gate_part *gate;
 	struct mcp_trees *trees;
-	struct child_log *log; /* our own, rotated as those of the others */
+	struct run_log log; /* our own */
 	struct event *signals[MCP_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_done, gate_ended;
@@ -297,7 +297,7 @@ mcp_run_prepare(struct mcp_run *run)
 	if (mcp_run_plan_make(options, &run->plan) != RESULT_OK) {
 		if (run->plan.run.home[0] != '\0' &&
 		    mcp_run_refused_is_decision(run->plan.run.code))
-			mcp_run_refused_record(run->plan.run.home,
+			mcp_run_refused_record(run->plan.run.home, "mcp",
 			    options->slug, run->plan.run.code, fault->text);
 		mcp_run_fault(run, run->plan.run.code, fault->text);
 		return false;
@@ -326,41 +326,6 @@ mcp_run_prepare(struct mcp_run *run)
 	return true;
 }
 
-/* Our own log is full: go on in the new one. */
-static enum result
-mcp_run_on_full_log(int fd, void *context)
-{
-	int own = fcntl(fd, F_DUPFD_CLOEXEC, 0);
-
-	(void)context;
-	if (own < 0)
-		return RESULT_SYSTEM;
-	log_replace_fd(own);
-	return RESULT_OK;
-}
-
-static void
-mcp_run_open_log(struct mcp_run *run)
-{
-	static const char *const levels[] = {"debug", "info", "warn", "error"};
-	const char *level = config_text(run->plan.run.config, "log.level");
-	struct json_fault fault = {""};
-	enum log_level lowest = LOG_INFO_LEVEL;
-	int fd = -1;
-
-	for (size_t i = 0; i < 4; i++) {
-		if (level != NULL && strcmp(level, levels[i]) == 0)
-			lowest = (enum log_level)i;
-	}
-	if (log_files_open(run->plan.run.home, "agentnode", &fd, &fault) !=
-	    RESULT_OK)
-		return;
-	log_open(fd, "agentnode", lowest);
-	if (child_log_new(run->base, fd, "agentnode", mcp_run_on_full_log, run,
-		&run->log) != RESULT_OK)
-		log_event(LOG_WARN_LEVEL, "log_not_watched");
-}
-
 static void
 mcp_run_clear(struct mcp_run *run)
 {
@@ -368,7 +333,7 @@ mcp_run_clear(struct mcp_run *run)
 	sandbox_free(&run->sandbox);
 	mcp_trees_free(&run->trees);
 	audit_free(&run->audit);
-	child_log_free(&run->log);
+	run_log_close(&run->log);
 	mcp_streams_close(&run->streams);
 	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
 		if (run->signals[i] != NULL)
@@ -435,7 +400,7 @@ mcp_run(const struct mcp_run_options *options)
 	run.outcome.exit_code = -1;
 	mcp_streams_init(&run.streams);
 	if (mcp_run_prepare(&run)) {
-		mcp_run_open_log(&run);
+		run_log_open(&run.log, run.base, &run.plan.run);
 		if (event_loop_run(run.base) != RESULT_OK)
 			mcp_run_fault(&run, "internal", "the loop gave up");
 	}

@@ -15,8 +15,9 @@ bool mcp_run_refused_is_decision(const char *code);
 
 /* Write it, under a run id of its own, so that `runs list` shows it, and wait
  * for the disk. A chain that does not take it is logged; the run is refused all
- * the same. slug and detail may be foreign. */
-void mcp_run_refused_record(
-    const char *home, const char *slug, const char *code, const char *detail);
+ * the same. kind: of the launch that did not come. slug and detail may be
+ * foreign. */
+void mcp_run_refused_record(const char *home, const char *kind,
+    const char *slug, const char *code, const char *detail);
 
 #endif

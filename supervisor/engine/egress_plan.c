@@ -276,7 +276,7 @@ egress_plan_resolver(const char *text, size_t len, char *servers_r, size_t size)
 	return count > 0 ? RESULT_OK : RESULT_NOT_FOUND;
 }
 
-static enum result
+enum result
 egress_plan_servers(const struct config *config, char *servers_r, size_t size)
 {
 	const char *given = config_text(config, "egress.resolver");

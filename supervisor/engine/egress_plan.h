@@ -50,6 +50,11 @@ void egress_plan_clear(struct egress_plan *plan);
 /* The host's own addresses and on-link prefixes as CIDR texts. */
 enum result egress_plan_own(json_t *list);
 
+/* The resolvers of this host as "addr:53,...": egress.resolver, or those of
+ * /etc/resolv.conf. RESULT_NOT_FOUND: there is none. */
+enum result egress_plan_servers(
+    const struct config *config, char *servers_r, size_t size);
+
 /* The "addr:53,..." text of a resolv.conf; at most 3 servers. Pure. */
 enum result egress_plan_resolver(
     const char *text, size_t len, char *servers_r, size_t size);

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Decisions of an agent's run before its start; see agent_plan.h. Called by
+ * agent_run; it must never start anything, and never widen what lockfile,
+ * configuration and operator say.
+ */
+#include "supervisor/command/agent_plan.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "common/fd.h"
+#include "egress-proxy/policy_entry.h"
+#include "supervisor/agent/llm_plan.h"
+#include "supervisor/child.h"
+
+#define AGENT_PLAN_SHIM_MAX (256U * 1024U)
+#define AGENT_PLAN_RESULT_MAX (1U << 20)
+
+static enum result
+agent_plan_fail(struct agent_plan *plan, enum result result, const char *code)
+{
+	return run_entry_fail(&plan->run, result, code);
+}
+
+static enum result
+agent_plan_package(struct agent_plan *plan)
+{
+	struct run_entry *run = &plan->run;
+	enum result result = agent_package_read(
+	    run->slug, run->entry, &plan->package, &run->fault);
+
+	if (result != RESULT_OK)
+		return agent_plan_fail(plan, result, "not_runnable");
+	return RESULT_OK;
+}
+
+/* Off unless the host said so. */
+static enum result
+agent_plan_enabled(struct agent_plan *plan)
+{
+	if (config_bool(plan->run.config, "agent_sandbox.enabled"))
+		return RESULT_OK;
+	json_field_fault(&plan->run.fault,
+	    "agents are off on this host: 'agentnode config set "
+	    "agent_sandbox.enabled true' turns them on, "
+	    "AGENTNODE_AGENT_SANDBOX=1 does for one shell");
+	return agent_plan_fail(plan, RESULT_REFUSED, "agent_sandbox_disabled");
+}
+
+static enum result
+agent_plan_allowed(struct agent_plan *plan)
+{
+	struct run_entry *run = &plan->run;
+	enum result result = run_entry_consent(run);
+
+	if (result == RESULT_REFUSED)
+		json_field_fault(&run->fault,
+		    "%s: %.40s there has no consent on this host; 'agentnode "
+		    "lock seal' shows what it asks for and consents, or "
+		    "'agentnode install' it",
+		    run_entry_shown(run), run->slug);
+	if (result == RESULT_OK)
+		result = run_entry_trust(run);
+	if (result == RESULT_OK)
+		result = run_entry_image(run);
+	plan->spec.image = run->image;
+	return result;
+}
+
+/* The program that starts a function, as a word of the command. */
+static enum result
+agent_plan_shim(struct agent_plan *plan)
+{
+	const char *name = plan->package.is_node ? "agent/agentnode_agent.mjs"
+						 : "agent/agentnode_agent.py";
+	char path[RUN_ENTRY_PATH_MAX];
+	int fd FD_CLEANUP = -1;
+	size_t len = 0;
+	enum result result = child_shared_path(name, path, sizeof(path));
+
+	if (result == RESULT_OK) {
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		result = fd < 0 ? RESULT_NOT_FOUND
+				: fd_read_all(fd, AGENT_PLAN_SHIM_MAX,
+				      &plan->shim, &len);
+	}
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	json_field_fault(
+	    &plan->run.fault, "%s is not installed beside agentnode", name);
+	return agent_plan_fail(plan, result, "not_installed");
+}
+
+static enum result
+agent_plan_command(struct agent_plan *plan)
+{
+	static const char *const python[] = {"python3", "-c", NULL};
+	static const char *const node[] = {
+	    "node", "--input-type=module", "-e", NULL};
+	const char *const *start = plan->package.is_node ? node : python;
+	const json_t *words = plan->package.command;
+	size_t i, count = 0;
+	enum result result;
+
+	plan->spec.argv = plan->argv;
+	plan->spec.cwd = AGENT_PACKAGE_PACK;
+	if (words == NULL) {
+		result = agent_plan_shim(plan);
+		if (result != RESULT_OK)
+			return result;
+		for (; start[count] != NULL; count++)
+			plan->argv[count] = start[count];
+		plan->argv[count] = plan->shim;
+		return RESULT_OK;
+	}
+	for (i = 0; i < json_array_size(words) && count < AGENT_PLAN_WORDS_MAX;
+	     i++)
+		plan->argv[count++] =
+		    json_string_value(json_array_get(words, i));
+	return RESULT_OK;
+}
+
+/* A lockfile cannot hold what only the operator may say. */
+static enum result
+agent_plan_domains(struct agent_plan *plan)
+{
+	const json_t *list = plan->package.domains;
+	enum policy_entry_fault fault;
+	struct policy_entry entry;
+	size_t i;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const char *text = json_string_value(json_array_get(list, i));
+
+		if (text == NULL)
+			text = "";
+		fault = policy_entry_parse(
+		    text, strlen(text), POLICY_ENTRY_FROM_MANIFEST, &entry);
+		if (fault == POLICY_ENTRY_OK)
+			continue;
+		json_field_fault(&plan->run.fault,
+		    "%s: permissions.allowed_domains[%zu] '%.80s' %s",
+		    plan->package.slug, i, text,
+		    policy_entry_fault_text(fault, entry.name_fault));
+		return agent_plan_fail(plan, RESULT_BAD, "bad_lockfile");
+	}
+	return RESULT_OK;
+}
+
+static enum result
+agent_plan_egress(
+    struct agent_plan *plan, const struct agent_run_options *options)
+{
+	json_t *allow = json_array();
+	const json_t *host = config_json(plan->run.config, "egress.allow");
+	bool good = allow != NULL;
+	size_t i;
+
+	if (good && plan->package.domains != NULL)
+		good = json_array_extend(
+			   allow, (json_t *)plan->package.domains) == 0;
+	for (i = 0; good && i < options->allow_count; i++)
+		good = json_array_append_new(
+			   allow, json_string(options->allow[i])) == 0;
+	if (good && json_array_size(allow) + json_array_size(host) > 0) {
+		plan->egress = json_pack("{s:O, s:[], s:O*}", "allow", allow,
+		    "deny", "configured", host);
+		good = plan->egress != NULL;
+	}
+	json_decref(allow);
+	plan->spec.egress = plan->egress;
+	if (good)
+		return RESULT_OK;
+	json_field_fault(&plan->run.fault, "an entry of --allow is no text");
+	return agent_plan_fail(plan, RESULT_BAD, "bad_args");
+}
+
+static enum result
+agent_plan_environment(
+    struct agent_plan *plan, const struct agent_run_options *options)
+{
+	enum result result = agent_env_start(
+	    &plan->env, &plan->package, options->goal, options->input);
+
+	if (result == RESULT_OK && plan->has_llm)
+		result = llm_plan_environment(&plan->llm, &plan->env);
+	plan->spec.env = (const char *const *)plan->env.words;
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	json_field_fault(&plan->run.fault,
+	    result == RESULT_TOO_LONG
+		? "goal and input are more than an environment holds"
+		: "out of memory");
+	return agent_plan_fail(plan, result, "bad_args");
+}
+
+static void
+agent_plan_spec(struct agent_plan *plan)
+{
+	struct sandbox_spec *spec = &plan->spec;
+	const struct agent_package *package = &plan->package;
+	size_t count = 0;
+
+	spec->kind = "agent";
+	spec->package = package->slug;
+	spec->version = package->version;
+	spec->limits.wall_s = (unsigned)package->max_runtime_s;
+	spec->mounts[0] = (struct sandbox_mount){.volume = package->volume,
+	    .target = AGENT_PACKAGE_PACK,
+	    .content_hash = package->content_hash,
+	    .host_path = package->host_path};
+	spec->stdin_fd = spec->stdout_fd = spec->stderr_fd = -1;
+	plan->has_tools =
+	    package->command == NULL || json_array_size(package->packages) > 0;
+	if (plan->has_llm) {
+		plan->llm_port = count;
+		spec->ports[count++] =
+		    (struct sandbox_port){"llm", AGENT_ENV_LLM_PORT};
+	}
+	if (plan->has_tools) {
+		plan->tools_port = count;
+		spec->ports[count++] =
+		    (struct sandbox_port){"tools", AGENT_ENV_TOOLS_PORT};
+	}
+}
+
+/* The LLM, when the manifest asks for one and the host grants it. */
+static enum result
+agent_plan_llm(struct agent_plan *plan, const struct agent_run_options *options)
+{
+	struct run_entry *run = &plan->run;
+	enum result result = llm_plan_make(run->config, run->home,
+	    &plan->package, &plan->llm, &plan->has_llm, &run->fault);
+
+	plan->llm.passphrase_fd = options->passphrase_fd;
+	if (result != RESULT_OK)
+		return agent_plan_fail(plan, result, "bad_config");
+	return RESULT_OK;
+}
+
+enum result
+agent_plan_make(
+    const struct agent_run_options *options, struct agent_plan *plan_r)
+{
+	enum result result;
+
+	memset(plan_r, 0, sizeof(*plan_r));
+	llm_plan_init(&plan_r->llm);
+	result = run_entry_open(options->slug, options->lockfile, &plan_r->run);
+	if (result == RESULT_OK)
+		result = agent_plan_package(plan_r);
+	if (result == RESULT_OK)
+		result = agent_plan_enabled(plan_r);
+	if (result == RESULT_OK)
+		result = agent_plan_allowed(plan_r);
+	if (result == RESULT_OK)
+		result = agent_plan_command(plan_r);
+	if (result == RESULT_OK)
+		result = agent_plan_domains(plan_r);
+	if (result == RESULT_OK)
+		result = agent_plan_egress(plan_r, options);
+	if (result == RESULT_OK)
+		result = agent_plan_llm(plan_r, options);
+	if (result == RESULT_OK)
+		result = agent_plan_environment(plan_r, options);
+	if (result == RESULT_OK)
+		agent_plan_spec(plan_r);
+	return result;
+}
+
+void
+agent_plan_clear(struct agent_plan *plan)
+{
+	llm_plan_clear(&plan->llm);
+	agent_env_clear(&plan->env);
+	json_decref(plan->egress);
+	plan->egress = NULL;
+	free(plan->shim);
+	plan->shim = NULL;
+	run_entry_clear(&plan->run);
+}
+
+/* [{"slug":...}], in the manifest's order. */
+static json_t *
+agent_plan_packages(const struct agent_plan *plan)
+{
+	json_t *list = json_array();
+	size_t i;
+
+	for (i = 0; i < json_array_size(plan->package.packages); i++)
+		if (json_array_append_new(list,
+			json_pack("{s:O}", "slug",
+			    json_array_get(plan->package.packages, i))) != 0) {
+			json_decref(list);
+			return NULL;
+		}
+	return list;
+}
+
+json_t *
+agent_plan_gate(const struct agent_plan *plan, bool verbose)
+{
+	const struct config *config = plan->run.config;
+
+	(void)verbose;
+	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:b, s:s, s:b}",
+	    "mode", "agent", "package", plan->package.slug, "tier",
+	    RUN_ENTRY_TIER, "packages", agent_plan_packages(plan),
+	    "max_tool_calls", (json_int_t)plan->package.max_tool_calls,
+	    "output_max", (json_int_t)config_int(config, "sandbox.output_max"),
+	    "product", plan->package.command != NULL, "log_level",
+	    config_text(config, "log.level"), "no_landlock",
+	    run_entry_override(&plan->run, "no_landlock"));
+}
