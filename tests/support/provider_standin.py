@@ -7,7 +7,9 @@ speaks the wire formats of the three providers. .mode says how it behaves,
     status:N[:RETRY]   an error in the provider's own shape
     redirect, gzip, silent, no_usage, cut (stream ends in the middle),
     big:BYTES (a stream of that size), slow:MS (between events),
-    tool (asks for the function it was offered), raw:TEXT (those bytes)"""
+    tool (asks for the function it was offered), raw:TEXT (those bytes)
+
+A message whose text is "mode=MODE" has that one call answered so."""
 import base64
 import json
 import threading
@@ -307,8 +309,14 @@ class Provider:
         conn.sendall("\r\n".join(head).encode() + b"\r\n\r\n" + body)
         return True
 
+    def asked(self, call):
+        """A message "mode=..." says how this one call is answered."""
+        text = call.body.decode("utf-8", "replace")
+        at = text.find('"mode=')
+        return self.mode if at < 0 else text[at + 6:text.index('"', at + 1)]
+
     def answer(self, conn, call):
-        mode, _, value = self.mode.partition(":")
+        mode, _, value = self.asked(call).partition(":")
         kind = call.kind()
         if mode == "silent":
             time.sleep(60)

@@ -1,0 +1,210 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""`agentnode agent run`: off until the host says so; functions in Python and
+JavaScript and declared steps; models and tools through the ports, within
+their lists and counts; the result, the record of the run, its limits; and
+that a run ends with everything it started, however one of its parts dies."""
+import json
+import os
+import signal
+import subprocess
+import time
+
+import agent_case
+import engine_case
+import harness
+import mcp_setup
+from harness import check
+
+HOST = {"agent_sandbox": {"enabled": True, "llm": {
+    "max_calls": 100, "max_input_chars": 100000,
+    "max_output_chars": 100000}},
+    "llm": {"default_provider": "openai", "default_model": "gpt-4o-mini"}}
+HOST.update(mcp_setup.mirrors())
+case = agent_case.AgentCase(HOST)
+resolver = case.dns.address
+
+
+def config(key, value):
+    result = case.run("config", "set", key, value)
+    return check(f"config set {key}", result.code == 0, result)
+
+
+# The registry is a real name: the host's own resolver while it installs.
+case.run("config", "unset", "egress.resolver")
+mcp_setup.install(case.home, mcp_setup.EVERYTHING, "--name", "everything")
+config("egress.resolver", resolver)
+for name in ("py", "node", "steps"):
+    case.install(name)
+
+
+def value(result):
+    try:
+        return json.loads(result.out)
+    except ValueError:
+        return {}
+
+
+# ---- off by default -----------------------------------------------------------
+config("agent_sandbox.enabled", "false")
+result = case.agent("py-agent")
+check("off: refused with its reason and exit 125",
+      result.code == 125 and "agent_sandbox_disabled" in result.err
+      and "AGENTNODE_AGENT_SANDBOX=1" in result.err, result)
+result = case.agent("py-agent", {}, AGENTNODE_AGENT_SANDBOX=1)
+check("AGENTNODE_AGENT_SANDBOX=1 turns it on for one shell",
+      result.code == 0 and value(result).get("ok") is True, result)
+config("agent_sandbox.enabled", "true")
+
+# ---- a function in Python -----------------------------------------------------
+result = case.agent("py-agent", {"do": ["llm", "tool", "async",
+                                        "tool_forbidden"], "n": 7})
+got = value(result).get("value") or {}
+check("the function's result is one line of JSON", result.code == 0
+      and value(result).get("ok") is True, result)
+check("goal and input arrive", got.get("goal") == "ask and call"
+      and got.get("rest") == {"n": 7}, got)
+check("call_llm: the host's model answers",
+      (got.get("llm") or {}).get("value") == {
+          "role": "assistant", "content": "The answer is forty-two."}, got)
+check("run_tool: the tool ran in its own sandbox",
+      (got.get("tool") or {}).get("ok") is True
+      and got["tool"]["value"].get("success") is True
+      and "hello" in json.dumps(got["tool"]["value"].get("result")), got)
+check("both may be awaited", "later" in json.dumps(got.get("async")), got)
+check("a package that is not listed is refused",
+      (got.get("tool_forbidden") or {}).get("ok") is False
+      and got["tool_forbidden"].get("code") == "tool_not_allowed", got)
+check("the agent's own words are not in the result",
+      "own words" not in result.out, result)
+result = case.agent("py-agent", {}, "--goal", "another", "--verbose")
+check("--goal", (value(result).get("value") or {}).get("goal") == "another",
+      result)
+check("--verbose shows the agent's words", "own words" in result.err
+      and "complaints" in result.err, result)
+result = case.agent("py-agent", {"do": ["fail"]})
+check("a function that raises: exit 1 and its error",
+      result.code == 1 and value(result).get("ok") is False
+      and "gave up" in value(result).get("error", ""), result)
+result = case.agent("py-agent", {"do": ["noise"]})
+check("bytes that look like answers are the agent's own output",
+      result.code == 0 and value(result).get("ok") is True
+      and "\x1b" not in result.out, result)
+result = case.agent("py-agent", {"do": ["environment"]})
+env = (value(result).get("value") or {}).get("environment") or {}
+check("its environment has the broker and a key worth nothing",
+      env.get("OPENAI_BASE_URL") == "http://127.0.0.1:4100/openai/v1"
+      and "no-key-here" in env.get("OPENAI_API_KEY", ""), env)
+
+# ---- limits ------------------------------------------------------------------
+result = case.agent("py-agent", {"do": ["llm_many"]})
+answers = (value(result).get("value") or {}).get("llm_many") or []
+check("max_calls: three calls are served, the others refused",
+      [row.get("ok") for row in answers] == [True] * 3 + [False] * 2
+      and all(row.get("code") == "budget_exceeded" for row in answers[3:]),
+      answers)
+result = case.agent("py-agent", {"do": ["tool_many"]})
+answers = (value(result).get("value") or {}).get("tool_many") or []
+check("max_tool_calls: three calls run, the others are refused",
+      [row.get("ok") for row in answers] == [True] * 3 + [False] * 2
+      and all(row.get("code") == "too_many_tool_calls"
+              for row in answers[3:]), answers)
+
+# ---- JavaScript and declared steps ---------------------------------------------
+result = case.agent("node-agent", {"a": [1, 2]})
+got = value(result).get("value") or {}
+check("a function in JavaScript has the same surface",
+      result.code == 0 and got.get("input") == {"a": [1, 2]}
+      and (got.get("said") or {}).get("content")
+      == "The answer is forty-two."
+      and (got.get("tool") or {}).get("success") is True
+      and got.get("refused") == "tool_not_allowed", result)
+result = case.agent("steps-agent", {"text": "one", "more": "two"})
+check("declared steps run in order, and as their conditions say",
+      result.code == 0 and "two" in json.dumps(value(result).get("value"))
+      and "one" not in json.dumps(value(result).get("value")), result)
+
+# ---- what stays of a run -------------------------------------------------------
+shown = case.run("runs", "list", "--json")
+rows = [row for row in shown.json()["runs"]
+        if row.get("package") == "node-agent"]
+check("runs list has it", len(rows) == 1, shown)
+record = case.run("runs", "show", rows[0]["run"], "--json")
+check("runs show has its counts", record.code == 0
+      and "everything" in record.out, record)
+check("and no content", "forty-two" not in record.out
+      and "What?" not in record.out, record)
+audit = case.run("audit", "show", "--json", "--last", "1000").json()
+ended = [r["fields"] for r in audit["records"] if r["event"] == "agent_run"]
+check("an audit record per run, with counts and codes only",
+      len(ended) >= 8 and "forty-two" not in json.dumps(ended)
+      and any(f.get("tool_calls") for f in ended), ended[-1:])
+usage = case.run("llm", "usage", "--json", "--by", "model")
+check("llm usage sums it up", usage.code == 0 and "gpt-4o-mini" in usage.out,
+      usage)
+check("the audit chain is whole", case.run("audit", "verify").code == 0)
+
+# ---- the end of a run, whatever ends it -----------------------------------------
+
+
+def ours():
+    out = {}
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                path = os.readlink(f"/proc/{entry}/exe")
+            except OSError:
+                continue
+            if path.startswith(harness.BUILD):
+                out[os.path.basename(path)] = int(entry)
+    return out
+
+
+def spinners():
+    out = []
+    for entry in os.listdir("/proc"):
+        if entry.isdigit():
+            try:
+                with open(f"/proc/{entry}/cmdline", "rb") as file:
+                    if b"AGENTNODE_AGENT" in file.read():
+                        out.append(int(entry))
+            except OSError:
+                pass
+    return out
+
+
+slowest = 0.0
+for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
+               "agentnode-llm-key", "agentnode-ledger"):
+    run = subprocess.Popen(
+        [harness.AGENTNODE, "agent", "run", "py-agent", "--input",
+         '{"do":["llm","spin"]}'],
+        env=harness.environment(case.home, **case.session.agent()),
+        stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL)
+    calls = len(case.provider.calls)
+    harness.wait_until(lambda: len(case.provider.calls) > calls
+                       and spinners(), 30)
+    time.sleep(0.2)
+    pids = ours()
+    check(f"{victim} is alive and so is the agent",
+          victim in pids and spinners(), pids)
+    begin = time.monotonic()
+    os.kill(pids[victim], signal.SIGKILL)
+    harness.wait_until(lambda: not spinners(), 5)
+    seconds = time.monotonic() - begin
+    slowest = max(slowest, seconds)
+    check(f"{victim} killed: the agent is dead within a second",
+          not spinners() and seconds < 1, seconds)
+    check(f"{victim} killed: the run says so",
+          run.wait(30) != 0, run.returncode)
+    harness.wait_until(lambda: not ours(), 10)
+    check(f"{victim} killed: none of ours stays", not ours(), ours())
+print(f"# slowest death {slowest * 1000:.0f} ms")
+case.run("sandbox", "gc")
+left = engine_case.podman("ps", "-a", "--filter", "label=agentnode.package="
+                          "py-agent", "--format", "{{.Names}}")
+check("the engine has no container of it", left.stdout.strip() == "", left)
+
+case.close()
+harness.finish()
