@@ -22,7 +22,8 @@ struct json_tree {
 	size_t depth;
 	const char *key; /* of the object on top; NULL: none is due */
 	size_t key_len;
-	char *space; /* a key or text without its escapes */
+	bool is_ascii; /* the last text, before its escapes were taken off */
+	char *space;   /* a key or text without its escapes */
 	size_t space_size;
 };
 
@@ -180,17 +181,41 @@ json_tree_plain(struct json_tree *tree, const char *from, const char *first,
 	return true;
 }
 
+/* Eight bytes at a time: none is a quote, a backslash, a control sign or
+ * outside of ASCII. (A borrow reaches only higher bytes than the one that
+ * is such a sign itself.) */
+static bool
+json_tree_are_plain(const char *bytes)
+{
+	const uint64_t ones = UINT64_C(0x0101010101010101);
+	const uint64_t tops = ones * 0x80;
+	uint64_t word, quote, back;
+
+	memcpy(&word, bytes, sizeof(word));
+	quote = word ^ ones * '"';
+	back = word ^ ones * '\\';
+	return ((word | (word - ones * 0x20) | (quote - ones) | (back - ones)) &
+		   tops) == 0;
+}
+
 /* Where the text that begins at from ends; NULL: it does not, or has a
  * control sign. *back_r: its first backslash, or NULL. */
 static const char *
-json_tree_quote(const char *from, const char *end, const char **back_r)
+json_tree_quote(struct json_tree *tree, const char **back_r)
 {
+	const char *from = tree->at, *end = tree->end;
+
 	*back_r = NULL;
+	tree->is_ascii = true;
 	for (; from < end; from++) {
-		if ((unsigned char)*from < 0x20)
+		while (end - from >= 8 && json_tree_are_plain(from))
+			from += 8;
+		if (from == end || (unsigned char)*from < 0x20)
 			return NULL;
 		if (*from == '"')
 			return from;
+		if ((unsigned char)*from >= 0x80)
+			tree->is_ascii = false;
 		if (*from != '\\')
 			continue;
 		if (*back_r == NULL)
@@ -201,12 +226,13 @@ json_tree_quote(const char *from, const char *end, const char **back_r)
 }
 
 /* Behind its first quote. The text is in place or in tree->space, valid
- * until the next one; UTF-8 is looked at by who takes it. */
+ * until the next one; UTF-8 is looked at by who takes it, unless there was
+ * nothing but ASCII: our own escapes are UTF-8. */
 static bool
 json_tree_text(struct json_tree *tree, const char **text_r, size_t *len_r)
 {
 	const char *back;
-	const char *quote = json_tree_quote(tree->at, tree->end, &back);
+	const char *quote = json_tree_quote(tree, &back);
 
 	if (quote == NULL)
 		return false;
@@ -312,9 +338,10 @@ json_tree_value(struct json_tree *tree)
 
 	switch (json_tree_sign(tree)) {
 	case '"':
-		return json_tree_text(tree, &text, &len)
-			   ? json_stringn(text, len)
-			   : NULL;
+		if (!json_tree_text(tree, &text, &len))
+			return NULL;
+		return tree->is_ascii ? json_stringn_nocheck(text, len)
+				      : json_stringn(text, len);
 	case '{':
 		return json_object();
 	case '[':

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The pool of lanes and their frames. Called by call_net.c and by the event
- * loop. A lane has one edge-triggered event for its life; an idle one is
- * only read to drop what crossed its release and to see it close. Must
- * never hand a byte of an earlier call to the next one, nor look into what
- * the frames carry.
+ * loop. A lane has one edge-triggered event for its life, and one for room,
+ * which is there only while it is needed; an idle one is only read to drop
+ * what crossed its release and to see it close. The RELEASE of a call that
+ * ended well waits a moment, for the next call of this lane is often near
+ * and takes it along. Must never hand a byte of an earlier call to the next
+ * one, nor look into what the frames carry.
  */
 #include "llm-broker/lane_client.h"
 
@@ -16,19 +18,24 @@
 #include <sys/socket.h>
 #include <sys/uio.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/ipc.h"
 #include "common/log.h"
 
+#define LANE_CLIENT_MOMENT_MS 10U
+
 struct lane {
 	TAILQ_ENTRY(lane) link; /* in client->idle, when it has no owner */
 	struct lane_client *client;
-	struct event event;
+	struct event event, room;
 	void *owner; /* NULL: idle, or its call is over */
 	int fd;
 	uint32_t number; /* of the call in it, or of the last one */
-	unsigned writing : 1, reading : 1, dropped : 1, hung_up : 1;
-	/* what goes out: open, head, body */
+	unsigned writing : 1, reading : 1, dropped : 1, hung_up : 1,
+	    owes : 1; /* the RELEASE of the call before */
+	/* what goes out: release, open, head, body */
+	struct lane_frame release;
 	struct lane_open open;
 	const char *head, *body;
 	size_t head_len, body_len, written;
@@ -44,6 +51,7 @@ struct lane_client {
 	struct lane_client_handlers handlers;
 	void *context;
 	struct lane_queue idle; /* the last used is the first */
+	struct event *owed;     /* sends what idle lanes owe */
 	size_t max, open_count, idle_count;
 	char scratch[LANE_CLIENT_READ];
 };
@@ -53,6 +61,23 @@ lane_client_broken(const char *what)
 {
 	log_fatal(IPC_EXIT_CRASH, "lane_broken", what);
 }
+
+/* The RELEASE that waited. False: it did not go. */
+static bool
+lane_client_pay(struct lane *lane)
+{
+	ssize_t count;
+
+	lane->owes = 0;
+	do
+		count = send(lane->fd, &lane->release, sizeof(lane->release),
+		    MSG_NOSIGNAL);
+	while (count < 0 && errno == EINTR);
+	return count == (ssize_t)sizeof(lane->release);
+}
+
+static void lane_client_close(struct lane *lane);
+static void lane_client_on_owed(evutil_socket_t fd, short what, void *context);
 
 enum result
 lane_client_new(struct event_base *base, size_t max,
@@ -69,13 +94,19 @@ lane_client_new(struct event_base *base, size_t max,
 	client->max = max < LANE_COUNT_MAX ? max : LANE_COUNT_MAX;
 	client->handlers = *handlers;
 	client->context = context;
-	return RESULT_OK;
+	client->owed = event_new(base, -1, 0, lane_client_on_owed, client);
+	if (client->owed == NULL)
+		lane_client_free(client_r);
+	return *client_r != NULL ? RESULT_OK : RESULT_NO_MEMORY;
 }
 
 static void
 lane_client_close(struct lane *lane)
 {
+	if (lane->owes && lane->written == 0)
+		(void)lane_client_pay(lane); /* else the end says it all */
 	(void)event_del(&lane->event);
+	(void)event_del(&lane->room);
 	fd_close(&lane->fd);
 	lane->client->open_count--;
 	free(lane);
@@ -105,10 +136,31 @@ lane_client_trim(struct lane_client *client)
 void
 lane_client_free(struct lane_client **client)
 {
-	if (*client != NULL)
-		lane_client_trim(*client);
+	if (*client == NULL)
+		return;
+	lane_client_trim(*client);
+	if ((*client)->owed != NULL)
+		event_free((*client)->owed);
 	free(*client);
 	*client = NULL;
+}
+
+/* Nobody came for these lanes. */
+static void
+lane_client_on_owed(evutil_socket_t fd, short what, void *context)
+{
+	struct lane_client *client = context;
+	struct lane *lane;
+
+	(void)fd;
+	(void)what;
+	TAILQ_FOREACH(lane, &client->idle, link)
+	{
+		if (!lane->owes || lane_client_pay(lane))
+			continue;
+		lane->hung_up = 1; /* it ends in a turn of its own */
+		event_active(&lane->event, EV_CLOSED, 0);
+	}
 }
 
 static void
@@ -120,13 +172,13 @@ lane_client_on_event(evutil_socket_t fd, short what, void *context)
 	if (what & EV_CLOSED)
 		lane->hung_up = 1;
 	if (lane->owner != NULL) {
-		lane->client->handlers.on_ready(lane->owner,
-		    (what & (EV_READ | EV_CLOSED)) != 0,
-		    (what & EV_WRITE) != 0);
+		lane->client->handlers.on_ready(lane->owner, true, false);
 		return;
 	}
 	while (lane_client_read(lane) == RESULT_OK)
 		continue;
+	/* An idle lane is dropped by nobody, so it is still there.
+	 * NOLINTNEXTLINE(clang-analyzer-unix.Malloc) */
 	if (lane->hung_up) {
 		TAILQ_REMOVE(&lane->client->idle, lane, link);
 		lane->client->idle_count--;
@@ -134,13 +186,29 @@ lane_client_on_event(evutil_socket_t fd, short what, void *context)
 	}
 }
 
+static void
+lane_client_on_room(evutil_socket_t fd, short what, void *context)
+{
+	struct lane *lane = context;
+
+	(void)fd;
+	(void)what;
+	if (lane->owner != NULL)
+		lane->client->handlers.on_ready(lane->owner, false, true);
+}
+
 static enum result
 lane_client_watch(struct lane *lane)
 {
-	if (event_assign(&lane->event, lane->client->base, lane->fd,
-		EV_READ | EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST,
-		lane_client_on_event, lane) != 0 ||
+	struct event_base *base = lane->client->base;
+
+	if (event_assign(&lane->event, base, lane->fd,
+		EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, lane_client_on_event,
+		lane) != 0 ||
+	    event_assign(&lane->room, base, lane->fd, EV_WRITE | EV_ET,
+		lane_client_on_room, lane) != 0 ||
 	    event_priority_set(&lane->event, LANE_CLIENT_PRIORITY) != 0 ||
+	    event_priority_set(&lane->room, LANE_CLIENT_PRIORITY) != 0 ||
 	    event_add(&lane->event, NULL) != 0)
 		return RESULT_SYSTEM;
 	return RESULT_OK;
@@ -244,31 +312,45 @@ lane_client_rest(
 	    .iov_base = (char *)(uintptr_t)bytes + done, .iov_len = len - done};
 }
 
+/* What is still to be written; returns what all of it was. */
+static size_t
+lane_client_parts(const struct lane *lane, struct iovec parts[4])
+{
+	size_t at = lane->owes ? sizeof(lane->release) : 0;
+
+	parts[0] = lane_client_rest(lane, &lane->release, at, 0);
+	parts[1] = lane_client_rest(lane, &lane->open, sizeof(lane->open), at);
+	at += sizeof(lane->open);
+	parts[2] = lane_client_rest(lane, lane->head, lane->head_len, at);
+	at += lane->head_len;
+	parts[3] = lane_client_rest(lane, lane->body, lane->body_len, at);
+	return at + lane->body_len;
+}
+
 enum result
 lane_client_write(struct lane *lane)
 {
-	size_t all = sizeof(lane->open) + lane->head_len + lane->body_len;
-	struct iovec parts[3];
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 3};
+	struct iovec parts[4];
+	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 4};
+	size_t all;
 	ssize_t count;
 
 	while (lane->writing) {
-		parts[0] =
-		    lane_client_rest(lane, &lane->open, sizeof(lane->open), 0);
-		parts[1] = lane_client_rest(
-		    lane, lane->head, lane->head_len, sizeof(lane->open));
-		parts[2] = lane_client_rest(lane, lane->body, lane->body_len,
-		    sizeof(lane->open) + lane->head_len);
+		all = lane_client_parts(lane, parts);
 		count = sendmsg(lane->fd, &message, MSG_NOSIGNAL);
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
-			return errno == EAGAIN ? RESULT_NEED_MORE
-					       : RESULT_CLOSED;
+			return errno == EAGAIN &&
+				       event_add(&lane->room, NULL) == 0
+				   ? RESULT_NEED_MORE
+				   : RESULT_CLOSED;
 		lane->written += (size_t)count;
 		lane->writing = lane->written < all;
 	}
 	lane->head = lane->body = NULL;
+	lane->owes = 0;
+	lane->written = 0;
 	return RESULT_OK;
 }
 
@@ -366,25 +448,33 @@ lane_client_read(struct lane *lane)
 		   : RESULT_OK;
 }
 
+/* The release goes with the next call of this lane, or after a moment. */
+static void
+lane_client_owe(struct lane *lane)
+{
+	struct timeval moment = event_loop_timeval(LANE_CLIENT_MOMENT_MS);
+
+	lane->owes = 1;
+	if (!event_pending(lane->client->owed, EV_TIMEOUT, NULL))
+		(void)event_add(lane->client->owed, &moment);
+}
+
 void
 lane_client_release(struct lane **lane, enum lane_release how)
 {
 	struct lane *free_lane = *lane;
-	struct lane_frame frame = {.magic = LANE_MAGIC,
-	    .type = LANE_RELEASE,
-	    .value = (uint32_t)how,
-	    .call = free_lane->number};
-	ssize_t count;
 
 	if (free_lane->writing || free_lane->hung_up) {
 		lane_client_drop(lane);
 		return;
 	}
-	do
-		count =
-		    send(free_lane->fd, &frame, sizeof(frame), MSG_NOSIGNAL);
-	while (count < 0 && errno == EINTR);
-	if (count != (ssize_t)sizeof(frame)) {
+	free_lane->release = (struct lane_frame){.magic = LANE_MAGIC,
+	    .type = LANE_RELEASE,
+	    .value = (uint32_t)how,
+	    .call = free_lane->number};
+	if (how == LANE_RELEASE_KEEP) {
+		lane_client_owe(free_lane);
+	} else if (!lane_client_pay(free_lane)) {
 		lane_client_drop(lane);
 		return;
 	}

@@ -10,6 +10,8 @@
 
 #include "common/event_loop.h"
 
+#define UPSTREAM_POOL_FRESH_MS 1U /* less than a way to any provider */
+
 void
 upstream_pool_init(struct upstream_site *site, struct upstream_world *world,
     const struct key_config_provider *provider,
@@ -84,8 +86,11 @@ upstream_pool_take(struct upstream_site *site, const struct upstream_user *user,
 
 	*upstream_r = NULL;
 	while ((upstream = TAILQ_FIRST(&site->idle)) != NULL) {
-		/* Ask the kernel: the loop may not have come to it yet. */
-		upstream->wire.is_drained = false;
+		/* Ask the kernel, unless it was asked just now: the loop may
+		 * not have come to it yet. */
+		if (event_loop_now_ms() - upstream->wire.drained_ms >
+		    UPSTREAM_POOL_FRESH_MS)
+			upstream->wire.is_drained = false;
 		if (upstream_pool_is_quiet(upstream)) {
 			upstream_pool_wake(upstream, user);
 			*upstream_r = upstream;

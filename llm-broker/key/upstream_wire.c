@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
 
 void
@@ -99,6 +100,7 @@ upstream_wire_receive(
 	while (got < 0 && errno == EINTR);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
 		wire->is_drained = true;
+		wire->drained_ms = event_loop_now_ms();
 		return RESULT_NEED_MORE;
 	}
 	if (got < 0)

@@ -26,7 +26,8 @@ struct upstream_wire {
 	 * otherwise it is not asked again. (A short read says nothing: an
 	 * error may stand behind it, and has no edge of its own.) */
 	bool is_drained;
-	bool is_ended; /* the other side's end was read */
+	uint64_t drained_ms; /* when it said so last */
+	bool is_ended;       /* the other side's end was read */
 };
 
 void upstream_wire_init(struct upstream_wire *wire, int fd);
