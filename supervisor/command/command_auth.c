@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode auth set|list|remove`: the keys of the LLM providers. Called by
+ * `agentnode auth set|list|test|remove`: the keys of the LLM providers. Called by
  * command_dispatch. This program never sees a key: agentnode-keyring takes
  * it from the terminal or descriptor that it is handed.
  */
@@ -11,6 +11,7 @@
 
 #include "supervisor/command/auth_option.h"
 #include "supervisor/command/auth_store.h"
+#include "supervisor/command/auth_test.h"
 #include "supervisor/command/command.h"
 #include "supervisor/policy/credential.h"
 
@@ -42,6 +43,20 @@ command_auth_remove(int argc, char **argv)
 	int code = auth_option_parse(AUTH_OPTION_REMOVE, argc, argv, &option);
 
 	return code == COMMAND_DONE ? auth_store_remove(&option) : code;
+}
+
+static int
+command_auth_test(int argc, char **argv)
+{
+	struct auth_option option;
+	int code = auth_option_parse(AUTH_OPTION_TEST, argc, argv, &option);
+
+	if (code == COMMAND_DONE)
+		code = auth_option_provider(&option);
+	if (code == COMMAND_DONE)
+		code = auth_test_run(&option);
+	auth_option_close(&option);
+	return code;
 }
 
 static json_t *
@@ -203,6 +218,17 @@ const struct command command_auth_rows[] = {
 	"Example:\n"
 	"  agentnode auth list\n",
 	command_auth_list},
+    {"auth test", "ask a provider whether it takes the stored key",
+	"Usage: agentnode auth test PROVIDER [--passphrase-fd N]\n\n"
+	"One call for the provider's list of models, with the stored key, on\n"
+	"the way that an agent's call goes. Exit codes: 0 the provider takes\n"
+	"the key, 1 it refuses it, 5 no key is set, 4 it could not be found\n"
+	"out (the keychain, the network, or an error of the provider's).\n\n"
+	"Options:\n"
+	"  --passphrase-fd N   for a key in keys.enc; else it is asked for\n\n"
+	"Example:\n"
+	"  agentnode auth test openai\n",
+	command_auth_test},
     {"auth remove", "remove the key of a provider",
 	"Usage: agentnode auth remove PROVIDER [--backend WHERE]\n\n"
 	"Exit code 1 when there is none. Calls of runs that are alive are\n"

@@ -16,3 +16,6 @@ add_fuzz_target(credential LIBRARIES supervisor_credential)
 add_machine_test(key_watch LIBRARIES supervisor_keyring supervisor_engine)
 add_machine_test(key_reader LIBRARIES supervisor_keyring supervisor_engine)
 add_dependencies(machine_key_reader agentnode-keyring)
+add_machine_test(own_listener LIBRARIES common_io
+    SOURCES ${CMAKE_SOURCE_DIR}/supervisor/command/own_listener.c)
+add_scenario(auth_test TIMEOUT 200)
