@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode auth set|list|test|remove`: the keys of the LLM providers. Called by
- * command_dispatch. This program never sees a key: agentnode-keyring takes
+ * `agentnode auth set|list|test|remove`: the keys of the LLM providers. Called
+ * by command_dispatch. This program never sees a key: agentnode-keyring takes
  * it from the terminal or descriptor that it is handed.
  */
 #include <dirent.h>
