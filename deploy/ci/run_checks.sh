@@ -50,13 +50,14 @@ check_cppcheck() {
 	    --suppress=unknownMacro -D_GNU_SOURCE -DAGENTNODE_VERSION='"0"' \
 	    --include="/usr/include/$(gcc -print-multiarch)/sys/queue.h" \
 	    -I . -j 2 \
-	    $(sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c')
+	    $(sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' \
+		'llm-broker/*.c')
 }
 # One file per process: with several, clang-tidy 14 takes every va_list of
 # the later ones for uninitialized.
 check_tidy() {
 	deploy/build release
-	sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' |
+	sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' 'llm-broker/*.c' |
 	    xargs -P 2 -n 1 clang-tidy --quiet -p build/release \
 	    > "$logs/tidy.log" 2>&1 || {
 		grep -E 'warning:|error:' "$logs/tidy.log" | sort -u | head -40
