@@ -360,6 +360,14 @@ llm_part_on_budget(enum result result, const char *detail, void *context)
 	llm_part_settle(part);
 }
 
+/* The ledger will not hear this run's broker any more. */
+static void
+llm_part_on_budget_lost(enum result result, const char *detail, void *context)
+{
+	(void)result;
+	llm_part_fail(context, "broker_died", detail);
+}
+
 static enum result
 llm_part_begin(struct llm_part *part, const char *package, const int log_fds[2])
 {
@@ -375,6 +383,7 @@ llm_part_begin(struct llm_part *part, const char *package, const int log_fds[2])
 	result = audit_budget_open(part->audit, part->run, package,
 	    part->plan->limits, part->to_ledger[1], llm_part_on_budget, part);
 	part->budget_asked = result == RESULT_OK;
+	audit_on_budget_lost(part->audit, llm_part_on_budget_lost, part);
 	fd_close(&part->to_ledger[1]);
 	return result;
 }
@@ -475,6 +484,7 @@ llm_part_free(struct llm_part **part)
 	*part = NULL;
 	if (gone->audit != NULL) {
 		audit_forget(gone->audit, gone);
+		audit_on_budget_lost(gone->audit, NULL, NULL);
 		if (gone->budget_asked)
 			(void)audit_budget_close(
 			    gone->audit, gone->run, NULL, NULL);
