@@ -4,6 +4,8 @@
 without streaming, over the port and the unix socket, compressed bodies;
 errors of the broker and of a provider as the SDKs' own typed errors; what is
 closed by default; and what the provider saw of it."""
+import threading
+
 import agent_case
 import harness
 from harness import check
@@ -135,6 +137,17 @@ check("a stream that is cut is an error in both SDKs",
       not rows["openaiChatStream"].get("ok")
       and not rows["anthropicStream"].get("ok"), rows)
 case.provider.mode = "normal"
+
+# ---- a new key while the agent lives ----------------------------------------
+before = len(case.provider.calls)
+NEW = "sk-proj-rotatedWhileTheAgentLives0123456"
+threading.Thread(target=lambda: (
+    harness.wait_until(lambda: len(case.provider.calls) > before, 30),
+    case.set_key("openai", NEW)), daemon=True).start()
+rows, result = case.steps("openaiChat", "pause", "openaiChat")
+seen = [call.key() for call in case.provider.calls[before:]]
+check("auth set reaches the next call of a living run",
+      seen == [agent_case.KEYS["openai"], NEW], (seen, result))
 
 # ---- a key that is not there -----------------------------------------------
 case.run("auth", "remove", "openai")

@@ -193,6 +193,9 @@ const steps = {
 				'Sec-WebSocket-Key': 'AAAAAAAAAAAAAAAAAAAAAA=='}});
 		return {status: answer.status, reason: answer.reason};
 	},
+	async pause() {
+		await new Promise((resolve) => setTimeout(resolve, 4000));
+	},
 	async environment() {
 		return {env: process.env};
 	},
