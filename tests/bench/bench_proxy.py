@@ -13,8 +13,6 @@ import argparse
 import json
 import os
 import shutil
-import signal
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -25,6 +23,7 @@ SOURCE = os.path.dirname(os.path.dirname(HERE))
 BUILD = os.environ.get("AGENTNODE_BUILD_DIR",
                        os.path.join(SOURCE, "build", "release"))
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
+import bench_peers  # noqa: E402
 import internet  # noqa: E402
 
 UP, UP_PORT, PORT = "127.0.0.41", 18443, 13128
@@ -32,79 +31,17 @@ NAME = "api.example.test"
 HELD = 5000
 
 
-def own_namespace():
-    """Run again where lo is ours alone and reno is the default."""
-    if os.environ.get("BENCH_PROXY_INSIDE"):
-        return
-    os.environ["BENCH_PROXY_INSIDE"] = "1"
-    script = ("ip link set lo up && "
-              "sysctl -qw net.ipv4.tcp_congestion_control=reno "
-              "net.ipv4.ip_local_port_range='10000 65000' && exec \"$@\"")
-    os.execvp("unshare", ["unshare", "--net", "sh", "-c", script, "sh",
-                          sys.executable, *sys.argv])
-
-
-def children(pid):
-    found = [pid]
-    for one in found:
-        with open(f"/proc/{one}/task/{one}/children",
-                  encoding="ascii") as file:
-            found += [int(p) for p in file.read().split()]
-    return found
-
-
-def cpu_seconds(pids):
-    ticks = 0
-    for pid in pids:
-        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
-            fields = file.read().rsplit(")", 1)[1].split()
-        ticks += int(fields[11]) + int(fields[12])
-    return ticks / os.sysconf("SC_CLK_TCK")
-
-
-def memory_kb(pids):
-    total = 0
-    for pid in pids:
-        with open(f"/proc/{pid}/status", encoding="ascii") as file:
-            for line in file:
-                if line.startswith("VmRSS"):
-                    total += int(line.split()[1])
-    return total
-
-
-class Peer:
-    """A proxy under test: how it starts and how it is asked."""
+class Peer(bench_peers.Peer):
     direct = False  # hello without a CONNECT before it
     connect = True
+    port = PORT
 
     def __init__(self, folder, dns):
-        self.folder, self.dns = folder, dns
-        self.process = None
-
-    def file(self, name, text):
-        path = os.path.join(self.folder, name)
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-        return path
-
-    def spawn(self, *argv):
-        self.process = subprocess.Popen(
-            ["taskset", "-c", "0", *argv], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, start_new_session=True)
-
-    def pids(self):
-        return children(self.process.pid)
+        super().__init__(folder)
+        self.dns = dns
 
     def authority(self):
         return f"{UP}:{UP_PORT}"
-
-    def address(self):
-        return f"127.0.0.1:{PORT}"
-
-    def stop(self):
-        os.killpg(self.process.pid, signal.SIGKILL)
-        self.process.wait()
-        time.sleep(0.1)
 
 
 class Ours(Peer):
@@ -112,7 +49,7 @@ class Ours(Peer):
 
     def start(self):
         self.spawn(os.path.join(BUILD, "tests", "drive_proxy"),
-                   self.address(), "--allow", f"{NAME}:{UP_PORT}",
+                   f"127.0.0.1:{PORT}", "--allow", f"{NAME}:{UP_PORT}",
                    "--extra-range", f"{NAME}={UP}/32", "--resolver",
                    self.dns.address, "--limit", "max_tunnels=20000",
                    "--direct", f"{NAME}:{UP_PORT}=127.0.0.1:{PORT + 1}",
@@ -120,25 +57,17 @@ class Ours(Peer):
         self.process.stdout.readline()
 
     def pids(self):
-        return children(self.process.pid)[1:]
+        return super().pids()[1:]
 
     def authority(self):
         return f"{NAME}:{UP_PORT}"
 
 
 class OursDirect(Ours):
-    name, direct, connect = "agentnode direct", True, False
+    name, direct, connect, port = "agentnode direct", True, False, PORT + 1
 
     def authority(self):
         return f"direct:{NAME}"
-
-    def address(self):
-        return f"127.0.0.1:{PORT + 1}"
-
-    def start(self):
-        own, self.address = self.address, Peer.address.__get__(self)
-        super().start()
-        self.address = own
 
 
 class Squid(Peer):
@@ -232,18 +161,6 @@ MEASURES = {"rate": (None, 32, "byte"), "one": ("down", 1, "source"),
             "held": ("hold", HELD, "hold")}
 
 
-def wait_listening(address, name):
-    import socket
-    host, port = address.split(":")
-    for _ in range(200):
-        try:
-            socket.create_connection((host, int(port)), 1).close()
-            return
-        except OSError:
-            time.sleep(0.05)
-    raise RuntimeError(f"{name} does not listen on {address}")
-
-
 def measure(kind, folder, dns, name, seconds):
     mode, slots, upstream_mode = MEASURES[name]
     mode = mode or ("direct" if kind.direct else "connect")
@@ -255,10 +172,10 @@ def measure(kind, folder, dns, name, seconds):
     peer = kind(folder, dns)
     peer.start()
     try:
-        wait_listening(peer.address(), kind.name)
+        peer.listening()
         time.sleep(0.2)
         pids = peer.pids()
-        cpu, memory = cpu_seconds(pids), memory_kb(pids)
+        cpu, memory = bench_peers.cpu_seconds(pids), bench_peers.memory_kb(pids)
         load = subprocess.Popen(
             ["taskset", "-c", "1", os.path.join(tools, "load_proxy"),
              peer.address(), peer.authority(), mode, str(slots),
@@ -268,14 +185,14 @@ def measure(kind, folder, dns, name, seconds):
         if name == "held":
             if load.stdout.readline().startswith(b"held"):
                 result["kb_per_tunnel"] = (
-                    memory_kb(peer.pids()) - memory) / slots
+                    bench_peers.memory_kb(peer.pids()) - memory) / slots
         said = load.stdout.read().splitlines()
         load.wait()
         if not said or load.returncode != 0:
             raise RuntimeError(f"{kind.name} {name}: the load ended with "
                                f"{load.returncode}: {said}")
         result.update(json.loads(said[-1]))
-        result["cpu_s"] = cpu_seconds(pids) - cpu
+        result["cpu_s"] = bench_peers.cpu_seconds(pids) - cpu
         return result
     finally:
         peer.stop()
@@ -311,11 +228,11 @@ def main():
                if shutil.which(p) is None]
     if missing:
         sys.exit("missing: " + ", ".join(missing))
-    own_namespace()
+    bench_peers.own_namespace()
     folder = tempfile.mkdtemp(prefix="bench-proxy-")
     os.chmod(folder, 0o777)
     dns = internet.DNSServer({NAME: [UP]}, ttl=300)
-    table = {}
+    table = bench_peers.Table()
     for name in options.measures.split(","):
         for _ in range(options.rounds):
             for kind in PEERS:
@@ -326,25 +243,9 @@ def main():
                 if kind is Tinyproxy and name == "held":
                     continue  # a process or thread each
                 result = measure(kind, folder, dns, name, options.seconds)
-                for key, value in figures(name, result).items():
-                    table.setdefault((name, key), {}).setdefault(
-                        kind.name, []).append(value)
+                table.add(name, kind.name, figures(name, result))
     shutil.rmtree(folder)
-    report(table)
-
-
-def report(table):
-    out = {}
-    for (name, key), row in table.items():
-        medians = {k: statistics.median(v) for k, v in row.items()}
-        print(f"\n{name}: {key}")
-        own = medians.get(Ours.name)
-        for peer, value in medians.items():
-            ratio = f"  ours/theirs {own / value:.2f}" \
-                if own is not None and value and peer != Ours.name else ""
-            print(f"  {peer:18} {value:12.3f}{ratio}")
-        out[f"{name}.{key}"] = medians
-    print("\n" + json.dumps(out))
+    table.report(Ours.name)
 
 
 main()

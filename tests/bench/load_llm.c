@@ -461,7 +461,9 @@ load_llm_run(double seconds)
 {
 	struct epoll_event events[512];
 	uint64_t start = load_llm_now(), now = start;
-	uint64_t end = start + (uint64_t)(seconds * 1e9);
+	/* A crowd that is to be held has a minute to come. */
+	double most = load_llm_is_hold ? seconds + 60 : seconds;
+	uint64_t end = start + (uint64_t)(most * 1e9);
 	bool told = false;
 
 	for (size_t i = 0; i < load_llm_slot_count; i++)

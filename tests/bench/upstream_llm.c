@@ -337,7 +337,8 @@ upstream_llm_serve(struct upstream_llm_conn *conn)
 		return;
 	conn->state = UPSTREAM_LLM_STREAM;
 	conn->left = upstream_llm_events;
-	upstream_llm_queue(conn, upstream_llm_now());
+	conn->due_ns = upstream_llm_now();
+	upstream_llm_stream(conn);
 }
 
 static void

@@ -27,10 +27,12 @@ def _fail(what, detail):
     sys.exit(1)
 
 
-def ensure(packages):
-    """A folder with node_modules of exactly these versions."""
+def ensure(packages, overrides=None):
+    """A folder with node_modules of exactly these versions; overrides: of
+    what they depend on."""
     words = [f"{name}@{version}" for name, version in sorted(packages.items())]
-    key = hashlib.sha256(json.dumps(words).encode()).hexdigest()[:16]
+    named = json.dumps([words, overrides] if overrides else words)
+    key = hashlib.sha256(named.encode()).hexdigest()[:16]
     path = os.path.join(root(), key)
     if os.path.exists(os.path.join(path, "complete")):
         return path
@@ -38,7 +40,8 @@ def ensure(packages):
         _fail("npm", "install the packages of deploy/packages.txt")
     work = tempfile.mkdtemp(dir=root(), prefix=key + ".")
     with open(os.path.join(work, "package.json"), "w") as file:
-        json.dump({"name": "cache", "private": True}, file)
+        json.dump({"name": "cache", "private": True,
+                   "overrides": overrides or {}}, file)
     done = subprocess.run(
         ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund",
          "--save-exact", *words], cwd=work, stdin=subprocess.DEVNULL,
