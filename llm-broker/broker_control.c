@@ -252,7 +252,8 @@ broker_control_send_usage(const struct broker_usage_row *row, void *context)
 	    (json_int_t)amounts->requests, "input_chars",
 	    (json_int_t)amounts->input_chars, "output_chars",
 	    (json_int_t)amounts->output_chars, "tokens",
-	    (json_int_t)(amounts->input_tokens + amounts->output_tokens),
+	    (json_int_t)amounts->input_tokens +
+		(json_int_t)amounts->output_tokens,
 	    "cost_microusd", (json_int_t)amounts->cost);
 
 	return broker_control_send(control, IPC_USAGE, 0,

@@ -66,8 +66,10 @@ call_finish(struct call *call, enum call_code code, bool ended)
 	if (call->asked)
 		call->actions->forget_reserve(call);
 	call->asked = 0;
-	if (call->relay != NULL)
+	if (call->relay != NULL) {
 		call->redacted = call_relay_redacted(call->relay);
+		call->out_bytes = call_relay_bytes(call->relay);
+	}
 	call_outcome_settle(call, code);
 	call_outcome_leave_lane(call, ended);
 	call->actions->report(call);
@@ -428,9 +430,8 @@ call_on_lane(struct call *call, enum call_event event)
 	if (event == CALL_EVENT_SENT) {
 		call->sent = 1;
 		call_request_free(&call->request);
-	} else if (event == CALL_EVENT_LANE_BYTES) {
-		call_on_response(call, event);
-	} else if (event == CALL_EVENT_LANE_END) {
+	} else if (event == CALL_EVENT_LANE_BYTES ||
+		   event == CALL_EVENT_LANE_END) {
 		call_on_response(call, event);
 	} else if (event == CALL_EVENT_LANE_FAILED) {
 		call_on_failed(call);

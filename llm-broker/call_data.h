@@ -91,6 +91,7 @@ struct call {
 	uint64_t started_ms, asked_ms, first_ms, active_ms;
 	uint64_t in_bytes;   /* of the request, as it came */
 	uint64_t down_bytes; /* of the response, that the agent took */
+	uint64_t out_bytes;  /* of its content, as it came */
 	uint64_t redacted;   /* keys overwritten */
 	unsigned upstream_status;
 	enum call_code code;

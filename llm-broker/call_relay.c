@@ -120,8 +120,7 @@ call_relay_is_error(const struct call_relay *relay)
 
 /* --- the head --- */
 
-/* How the agent's side is framed: a length that stays true, else chunks,
- * else until the end of the connection. */
+/* How the agent's side is framed: a length that stays true, else chunks. */
 static enum result
 call_relay_framing(struct call_relay *relay, struct buffer *out)
 {
@@ -133,7 +132,7 @@ call_relay_framing(struct call_relay *relay, struct buffer *out)
 	if (known)
 		result = buffer_printf(out, "Content-Length: %llu\r\n",
 		    (unsigned long long)relay->head.length);
-	relay->chunked = !known && !options->no_chunks;
+	relay->chunked = !known;
 	if (relay->chunked)
 		result =
 		    buffer_append_text(out, "Transfer-Encoding: chunked\r\n");
@@ -400,7 +399,7 @@ call_relay_chunks(struct call_relay_turn *turn, const char *bytes, size_t len)
 }
 
 static enum call_relay_status
-call_relay_bytes(struct call_relay_turn *turn, const char *bytes, size_t len)
+call_relay_take(struct call_relay_turn *turn, const char *bytes, size_t len)
 {
 	switch (turn->relay->head.framing) {
 	case RESPONSE_FILTER_LENGTH:
@@ -428,7 +427,7 @@ call_relay_collected(struct call_relay_turn *turn)
 	status = call_relay_heads(turn, bytes, kept.len, &used);
 	if (status == CALL_RELAY_MORE &&
 	    turn->relay->phase == CALL_RELAY_PHASE_BODY)
-		status = call_relay_bytes(turn, bytes + used, kept.len - used);
+		status = call_relay_take(turn, bytes + used, kept.len - used);
 	buffer_free(&kept);
 	return status;
 }
@@ -461,7 +460,7 @@ call_relay_take(struct call_relay *relay, struct call_relay_space *space,
 	}
 	if (relay->phase == CALL_RELAY_PHASE_END)
 		return call_relay_fail(relay, CALL_UPSTREAM_BAD);
-	return call_relay_bytes(&turn, bytes + used, len - used);
+	return call_relay_take(&turn, bytes + used, len - used);
 }
 
 /* Nothing of what came stays in the process's buffers. */
@@ -510,12 +509,11 @@ call_relay_break(
 	enum result result;
 
 	if (!relay->begun || !relay->head.event_stream || !between ||
-	    (!relay->chunked && !relay->options.no_chunks))
+	    !relay->chunked)
 		return RESULT_REFUSED;
 	result = call_relay_put(&turn, event);
-	if (result == RESULT_OK && relay->chunked)
-		result = buffer_append_text(out, "0\r\n\r\n");
-	return result;
+	return result != RESULT_OK ? result
+				   : buffer_append_text(out, "0\r\n\r\n");
 }
 
 enum call_code
@@ -559,6 +557,12 @@ uint64_t
 call_relay_redacted(const struct call_relay *relay)
 {
 	return relay->redact != NULL ? redact_count(relay->redact) : 0;
+}
+
+uint64_t
+call_relay_bytes(const struct call_relay *relay)
+{
+	return relay->bytes;
 }
 
 const struct buffer *

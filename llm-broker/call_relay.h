@@ -42,7 +42,6 @@ struct call_relay_options {
 	bool strip;         /* leave out the usage chunk we asked for */
 	bool collect;       /* keep the whole body instead of passing it on */
 	bool keep_alive;    /* of the agent's connection */
-	bool no_chunks;     /* the agent speaks HTTP/1.0 */
 	uint64_t bytes_max; /* of the decoded body */
 	/* Characters the run's agent got, this call's included; what would
 	 * pass the limit is not passed on. */
@@ -82,7 +81,9 @@ unsigned call_relay_retry_after(const struct call_relay *relay);
 const char *call_relay_error_word(const struct call_relay *relay);
 bool call_relay_reusable(const struct call_relay *relay);
 const struct usage_counts *call_relay_counts(const struct call_relay *relay);
+/* Keys overwritten; bytes of content that came. */
 uint64_t call_relay_redacted(const struct call_relay *relay);
+uint64_t call_relay_bytes(const struct call_relay *relay);
 /* collect: the whole body. */
 const struct buffer *call_relay_body(const struct call_relay *relay);
 

@@ -123,8 +123,11 @@ call_reply_retry_helps(const struct call_reply *reply)
 	case CALL_UPSTREAM_CLOSED:
 	case CALL_TIMEOUT:
 		return true;
-	case CALL_BUDGET_EXCEEDED:
 	case CALL_UPSTREAM_ERROR:
+		/* The provider's own: as an SDK would judge it itself. */
+		return reply->retry_after_s <= CALL_REPLY_RETRY_MAX_S &&
+		       (reply->status == 429 || reply->status >= 500);
+	case CALL_BUDGET_EXCEEDED:
 		return reply->retry_after_s > 0 &&
 		       reply->retry_after_s <= CALL_REPLY_RETRY_MAX_S;
 	case CALL_OK:

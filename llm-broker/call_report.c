@@ -42,7 +42,7 @@ call_report_write(const struct call *call, uint64_t now_ms)
 	    LOG_TEXT("model", call->model), LOG_BOOL("stream", call->stream),
 	    LOG_TEXT("code", call_code_text(call->code)),
 	    LOG_UINT("status", call->upstream_status),
-	    LOG_UINT("in", call->in_bytes), LOG_UINT("out", call->down_bytes),
+	    LOG_UINT("in", call->in_bytes), LOG_UINT("out", call->out_bytes),
 	    LOG_UINT("input_chars", used->input_chars),
 	    LOG_UINT("output_chars", used->output_chars),
 	    LOG_UINT("input_tokens", used->input_tokens),

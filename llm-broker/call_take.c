@@ -21,7 +21,8 @@ call_take_fresh(struct call *call)
 	call->path = NULL;
 	call->model[0] = '\0';
 	memset(&call->charge, 0, sizeof(call->charge));
-	call->in_bytes = call->down_bytes = call->redacted = 0;
+	call->in_bytes = call->down_bytes = 0;
+	call->out_bytes = call->redacted = 0;
 	call->first_ms = call->asked_ms = 0;
 	call->upstream_status = 0;
 	call->failure = 0;

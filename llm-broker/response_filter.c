@@ -68,7 +68,6 @@ response_filter_field(const struct http_field *field,
 
 	if (result == RESULT_OK)
 		result = buffer_append_text(fields, ": ");
-	at = fields->start + fields->len;
 	if (result == RESULT_OK)
 		result =
 		    buffer_append(fields, field->value.bytes, field->value.len);
