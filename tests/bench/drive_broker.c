@@ -17,6 +17,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/peer.h"
+#include "supervisor/ledger/ledger_confine.h"
 #include "tests/bench/drive_broker_options.h"
 #include "tests/bench/drive_child.h"
 
@@ -353,6 +354,9 @@ drive_broker_start_all(struct drive_broker *drive)
 	if (options->ledger_path == NULL)
 		return;
 	drive_broker_start(drive, DRIVE_BROKER_LEDGER);
+	if (geteuid() == 0 && chown(options->ledger_path, LEDGER_CONFINE_UID,
+				  LEDGER_CONFINE_UID) != 0)
+		drive_child_fail(options->ledger_path);
 	fds[0] = drive_child_log_fd(options->log_path);
 	fds[1] = drive_broker_open_file(
 	    options->ledger_path, O_RDONLY | O_DIRECTORY);
