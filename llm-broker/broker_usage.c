@@ -8,37 +8,44 @@
 #include <stdio.h>
 #include <string.h>
 
+#define BROKER_USAGE_OWN (BROKER_USAGE_ROWS - CALL_CODE_COUNT)
+
+_Static_assert(BROKER_USAGE_ROWS > CALL_CODE_COUNT, "a row of others per code");
+
+static const char broker_usage_others[] = "(others)";
+
 static struct broker_usage_row *
-broker_usage_find(
-    struct broker_usage *usage, const char *provider, const struct call *call)
+broker_usage_find(struct broker_usage *usage, const char *provider,
+    const char *model, const struct call *call)
 {
 	for (size_t i = 0; i < usage->used; i++) {
 		struct broker_usage_row *row = &usage->rows[i];
 
 		if (row->code == call->code &&
-		    row->estimated == call->charge.estimated &&
-		    strcmp(row->model, call->model) == 0 &&
+		    (row->estimated == call->charge.estimated ||
+			model == broker_usage_others) &&
+		    strcmp(row->model, model) == 0 &&
 		    strcmp(row->provider, provider) == 0)
 			return row;
 	}
 	return NULL;
 }
 
+/* The row of these names, or a new one. NULL: no room for one. */
 static struct broker_usage_row *
-broker_usage_new(
-    struct broker_usage *usage, const char *provider, const struct call *call)
+broker_usage_row(struct broker_usage *usage, const char *provider,
+    const char *model, const struct call *call, size_t max)
 {
-	struct broker_usage_row *row = &usage->rows[BROKER_USAGE_ROWS - 1];
-	bool full = usage->used == BROKER_USAGE_ROWS;
+	struct broker_usage_row *row =
+	    broker_usage_find(usage, provider, model, call);
 
-	if (!full)
-		row = &usage->rows[usage->used++];
+	if (row != NULL || usage->used >= max)
+		return row;
+	row = &usage->rows[usage->used++];
 	row->code = call->code;
+	(void)snprintf(row->provider, sizeof(row->provider), "%s", provider);
+	(void)snprintf(row->model, sizeof(row->model), "%s", model);
 	row->estimated = call->charge.estimated;
-	(void)snprintf(row->provider, sizeof(row->provider), "%s",
-	    full ? "(others)" : provider);
-	(void)snprintf(row->model, sizeof(row->model), "%s",
-	    full ? "(others)" : call->model);
 	return row;
 }
 
@@ -48,10 +55,15 @@ broker_usage_add(struct broker_usage *usage, const struct call *call)
 	const struct call_amounts *used = &call->charge.used;
 	const char *provider =
 	    call->provider != NULL ? provider_name(call->provider) : "";
-	struct broker_usage_row *row = broker_usage_find(usage, provider, call);
+	struct broker_usage_row *row = broker_usage_row(
+	    usage, provider, call->model, call, BROKER_USAGE_OWN);
 
 	if (row == NULL)
-		row = broker_usage_new(usage, provider, call);
+		row = broker_usage_row(usage, broker_usage_others,
+		    broker_usage_others, call, BROKER_USAGE_ROWS);
+	if (row == NULL)
+		return; /* impossible: there is a row per code */
+	row->estimated = row->estimated || call->charge.estimated;
 	row->count++;
 	row->amounts.requests += used->requests;
 	row->amounts.input_chars += used->input_chars;

@@ -26,8 +26,8 @@ struct broker_usage {
 	size_t used;
 };
 
-/* Add a call that is over. When the table is full, it is added to the last
- * row, whose names then say "(others)". */
+/* Add a call that is over. When the table is full, it is added to the row of
+ * its code whose names say "(others)". */
 void broker_usage_add(struct broker_usage *usage, const struct call *call);
 
 /* Hand every row to send and forget it; a row for which send says anything

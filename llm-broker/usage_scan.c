@@ -333,8 +333,8 @@ usage_scan_feed(
 		result = usage_scan_events(scan, bytes, len, out);
 	else if (result == RESULT_OK)
 		(void)json_walk_feed(&scan->walk, bytes, len);
-	if (!scan->is_stream && scan->walk.state == JSON_WALK_DONE)
-		scan->counts.finished = true;
+	if (!scan->is_stream)
+		scan->counts.finished = scan->walk.state == JSON_WALK_DONE;
 	usage_scan_sum(scan);
 	return result;
 }
