@@ -399,7 +399,7 @@ call_relay_chunks(struct call_relay_turn *turn, const char *bytes, size_t len)
 }
 
 static enum call_relay_status
-call_relay_take(struct call_relay_turn *turn, const char *bytes, size_t len)
+call_relay_unframe(struct call_relay_turn *turn, const char *bytes, size_t len)
 {
 	switch (turn->relay->head.framing) {
 	case RESPONSE_FILTER_LENGTH:
@@ -427,7 +427,8 @@ call_relay_collected(struct call_relay_turn *turn)
 	status = call_relay_heads(turn, bytes, kept.len, &used);
 	if (status == CALL_RELAY_MORE &&
 	    turn->relay->phase == CALL_RELAY_PHASE_BODY)
-		status = call_relay_take(turn, bytes + used, kept.len - used);
+		status =
+		    call_relay_unframe(turn, bytes + used, kept.len - used);
 	buffer_free(&kept);
 	return status;
 }
@@ -460,7 +461,7 @@ call_relay_take(struct call_relay *relay, struct call_relay_space *space,
 	}
 	if (relay->phase == CALL_RELAY_PHASE_END)
 		return call_relay_fail(relay, CALL_UPSTREAM_BAD);
-	return call_relay_take(&turn, bytes + used, len - used);
+	return call_relay_unframe(&turn, bytes + used, len - used);
 }
 
 /* Nothing of what came stays in the process's buffers. */
