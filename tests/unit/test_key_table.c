@@ -62,10 +62,10 @@ test_key_table_tell(struct test_key_table *test, const char *provider,
 	json_t *list = json_array();
 
 	for (unsigned i = 0; i < count; i++) {
-		char digest[65];
+		char digest[80];
 
-		(void)snprintf(
-		    digest, sizeof(digest), "%02x%02x%060x", mark, i, 0);
+		(void)snprintf(digest, sizeof(digest), "%02x%02x%060x",
+		    mark & 255, i & 255, 0);
 		json_array_append_new(list,
 		    json_pack("{s:s,s:s,s:i,s:s,s:s}", "form", "raw", "prefix",
 			"736b2d", "length", 51, "salt",
