@@ -20,6 +20,7 @@
 #define TOOLS_IO_READS 4U    /* of one connection per turn of the loop */
 #define TOOLS_IO_ACCEPTS 16U /* per turn */
 #define TOOLS_IO_REST_MS 1000U
+#define TOOLS_IO_LOOK_MS 250U /* is there room again? */
 
 struct tools_io_end {
 	struct tools_io *io;
@@ -35,7 +36,7 @@ struct tools_io {
 	struct tools_io_end ends[TOOLS_PORT_CONNS];
 	int listener;
 	struct event *acceptable, *timer;
-	bool accepting;
+	bool accepting, is_full;
 	uint64_t rest_until_ms; /* no descriptors: 0 when there are */
 	char chunk[TOOLS_CONN_CHUNK];
 };
@@ -97,6 +98,7 @@ tools_io_write(struct tools_io_end *end)
 		if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			break;
 		tools_port_broken(io->port, end->connection);
+		tools_port_time(io->port, event_loop_now_ms());
 		return;
 	}
 	tools_port_wrote(io->port, end->connection, event_loop_now_ms());
@@ -152,18 +154,6 @@ tools_io_attach(struct tools_io *io, int fd)
 		tools_port_broken(io->port, connection);
 }
 
-/* A free connection, or one that is idle. */
-static bool
-tools_io_has_room(const struct tools_io *io)
-{
-	for (size_t i = 0; i < TOOLS_PORT_CONNS; i++) {
-		if (!tools_port_is_open(io->port, i) ||
-		    tools_conn_is_idle(&io->port->conns[i]))
-			return true;
-	}
-	return false;
-}
-
 static void
 tools_io_on_client(evutil_socket_t listener, short what, void *context)
 {
@@ -172,7 +162,8 @@ tools_io_on_client(evutil_socket_t listener, short what, void *context)
 
 	(void)what;
 	io->accepting = false;
-	for (unsigned i = 0; i < TOOLS_IO_ACCEPTS && tools_io_has_room(io);
+	for (unsigned i = 0; i < TOOLS_IO_ACCEPTS &&
+			     tools_port_has_room(io->port, event_loop_now_ms());
 	     i++) {
 		fd =
 		    accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -232,6 +223,8 @@ tools_io_update_timer(struct tools_io *io)
 
 	if (io->rest_until_ms != 0 && (next == 0 || io->rest_until_ms < next))
 		next = io->rest_until_ms;
+	if (io->is_full && (next == 0 || now + TOOLS_IO_LOOK_MS < next))
+		next = now + TOOLS_IO_LOOK_MS;
 	(void)event_del(io->timer);
 	if (next == 0)
 		return;
@@ -245,9 +238,12 @@ tools_io_update(struct tools_io *io)
 {
 	for (size_t i = 0; i < TOOLS_PORT_CONNS; i++)
 		tools_io_update_end(&io->ends[i]);
-	if (io->acceptable != NULL)
+	if (io->acceptable != NULL) {
+		io->is_full =
+		    !tools_port_has_room(io->port, event_loop_now_ms());
 		tools_io_arm(io->acceptable, &io->accepting,
-		    io->rest_until_ms == 0 && tools_io_has_room(io));
+		    io->rest_until_ms == 0 && !io->is_full);
+	}
 	tools_io_update_timer(io);
 }
 

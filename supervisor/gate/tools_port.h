@@ -14,6 +14,7 @@
 
 #define TOOLS_PORT_CONNS 64U
 #define TOOLS_PORT_CALLS_MAX 32U
+#define TOOLS_PORT_REST_MS 1000U
 #define TOOLS_PORT_HELD_MAX (64U << 20) /* bytes of all requests together */
 #define TOOLS_PORT_BODY_RESERVE 16384U  /* around the arguments */
 
@@ -66,8 +67,10 @@ void tools_port_init(struct tools_port *port,
     void *context);
 void tools_port_free(struct tools_port *port);
 
-/* A client: its connection, TOOLS_PORT_CONNS when there is no room (one
- * that is idle makes room, *evicted_r is its index or TOOLS_PORT_CONNS). */
+/* A free connection, or one that was silent for TOOLS_PORT_REST_MS. */
+bool tools_port_has_room(const struct tools_port *port, uint64_t now_ms);
+/* A client: its connection, TOOLS_PORT_CONNS when there is no room (the
+ * one silent for longest makes room: *evicted_r, or TOOLS_PORT_CONNS). */
 size_t tools_port_accept(
     struct tools_port *port, size_t *evicted_r, uint64_t now_ms);
 void tools_port_bytes(struct tools_port *port, size_t connection,

@@ -48,7 +48,8 @@ test_gate_confine_verdict(long result)
 }
 
 static int
-test_gate_confine_try(const struct test_gate_confine_row *row)
+test_gate_confine_try(
+    const struct test_gate_confine_row *row, enum gate_mode mode)
 {
 	struct gate_config config = {.uid = 65534};
 	struct confine_layers layers;
@@ -59,6 +60,7 @@ test_gate_confine_try(const struct test_gate_confine_row *row)
 	assert_true(pid >= 0);
 	if (pid == 0) {
 		config.options.line_max = 1 << 20;
+		config.options.mode = mode;
 		if (gate_confine_enter(
 			&config, &layers, detail, sizeof(detail)) != RESULT_OK)
 			_exit(TEST_GATE_CONFINE_SETUP);
@@ -132,7 +134,7 @@ test_gate_confine_calls(void **state)
 
 	(void)state;
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		int got = test_gate_confine_try(&rows[i]);
+		int got = test_gate_confine_try(&rows[i], GATE_MCP);
 
 #if defined(__SANITIZE_ADDRESS__)
 		/* The sanitizer's run time asks terminals; see confine.c. */
@@ -145,11 +147,65 @@ test_gate_confine_calls(void **state)
 	}
 }
 
+/* What the modes with descriptors of their own may do besides, and what
+ * they may not either. A bad descriptor shows that the call got through. */
+static void
+test_gate_confine_modes(void **state)
+{
+	const struct {
+		struct test_gate_confine_row row;
+		int caller;
+	} rows[] = {
+	    {{"accept4", SYS_accept4, -1, 0, 0, 0, TEST_GATE_CONFINE_OTHER},
+		KILLED},
+	    {{"getsockopt", SYS_getsockopt, -1, 0, 0, 0,
+		 TEST_GATE_CONFINE_OTHER},
+		KILLED},
+	    {{"memfd_create", SYS_memfd_create, (long)"x", 0, 0, 0, WORKED},
+		WORKED},
+	    {{"pwrite64", SYS_pwrite64, -1, (long)"x", 1, 0,
+		 TEST_GATE_CONFINE_OTHER},
+		TEST_GATE_CONFINE_OTHER},
+	    {{"fcntl F_ADD_SEALS", SYS_fcntl, -1, F_ADD_SEALS, 0, 0,
+		 TEST_GATE_CONFINE_OTHER},
+		TEST_GATE_CONFINE_OTHER},
+	    {{"fcntl F_SETOWN", SYS_fcntl, -1, F_SETOWN, 0, 0, KILLED}, KILLED},
+	    {{"socket", SYS_socket, AF_INET, SOCK_STREAM, 0, 0, KILLED},
+		KILLED},
+	    {{"accept", SYS_accept, -1, 0, 0, 0, KILLED}, KILLED},
+	    {{"bind", SYS_bind, 0, 0, 0, 0, KILLED}, KILLED},
+	    {{"listen", SYS_listen, 0, 1, 0, 0, KILLED}, KILLED},
+	    {{"connect", SYS_connect, 0, 0, 0, 0, KILLED}, KILLED},
+	    {{"setsockopt", SYS_setsockopt, -1, 0, 0, 0, KILLED}, KILLED},
+	    {{"sendto", SYS_sendto, -1, 0, 0, 0, KILLED}, KILLED},
+	    {{"openat", SYS_openat, AT_FDCWD, (long)"/etc/passwd", O_RDONLY, 0,
+		 DENIED},
+		DENIED},
+	    {{"execveat memfd", SYS_execveat, -1, (long)"", 0, 0, KILLED},
+		KILLED},
+	    {{"mmap exec", SYS_mmap, 0, 4096, 7, 0x22, KILLED}, KILLED},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		int agent = test_gate_confine_try(&rows[i].row, GATE_AGENT);
+		int caller = test_gate_confine_try(&rows[i].row, GATE_CALLER);
+
+		if (agent != rows[i].row.expected)
+			fail_msg("agent, %s: expected %d, got %d",
+			    rows[i].row.name, rows[i].row.expected, agent);
+		if (caller != rows[i].caller)
+			fail_msg("caller, %s: expected %d, got %d",
+			    rows[i].row.name, rows[i].caller, caller);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_gate_confine_calls),
+	    cmocka_unit_test(test_gate_confine_modes),
 	};
 
 	if (pipe(test_gate_confine_pipe) != 0 ||

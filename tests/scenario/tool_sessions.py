@@ -4,8 +4,6 @@ what an agent is told of it, what is left when the run is over or its
 supervisor is killed."""
 import json
 import os
-import subprocess
-import threading
 import time
 
 import consent_seal
@@ -13,8 +11,8 @@ import engine_case
 import harness
 import mcp_setup
 from harness import check
+from tool_pool import DRIVE, Pool
 
-DRIVE = os.path.join(harness.BUILD, "tests", "drive_tools")
 SERVER = r"""
 const lines = require('readline').createInterface({ input: process.stdin });
 const say = (o) => process.stdout.write(JSON.stringify(o) + '\n');
@@ -49,75 +47,6 @@ lines.on('line', (line) => {
 });
 lines.on('close', () => process.exit(0));
 """
-
-
-class Pool:
-    """drive_tools and what it says."""
-
-    def __init__(self, home, packages, **options):
-        lock = os.path.join(home, ".agentnode", "agentnode.lock")
-        self.process = subprocess.Popen(
-            [DRIVE, json.dumps({"packages": packages, "lockfile": lock,
-                                **options})],
-            env=harness.environment(home), stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-            start_new_session=True)
-        self.answers, self.changed = {}, threading.Condition()
-        self.closed, self.number, self.errors = False, 0, b""
-        threading.Thread(target=self._read, daemon=True).start()
-        threading.Thread(target=self._read_errors, daemon=True).start()
-
-    def _read(self):
-        for line in self.process.stdout:
-            said = json.loads(line)
-            with self.changed:
-                if "closed" in said:
-                    self.closed = True
-                else:
-                    self.answers[said["id"]] = said
-                self.changed.notify_all()
-
-    def _read_errors(self):
-        for line in self.process.stderr:
-            self.errors += line
-
-    def send(self, package, tool=None, arguments=None, listing=False):
-        self.number += 1
-        line = {"id": self.number, "package": package, "tool": tool,
-                "list": listing, "arguments": arguments or {}}
-        self.process.stdin.write((json.dumps(
-            {k: v for k, v in line.items() if v is not None}) + "\n").encode())
-        self.process.stdin.flush()
-        return self.number
-
-    def result(self, number, seconds=90):
-        with self.changed:
-            self.changed.wait_for(lambda: number in self.answers, seconds)
-            return self.answers.get(number)
-
-    def call(self, package, tool=None, arguments=None, **options):
-        return self.result(self.send(package, tool, arguments, **options))
-
-    def text(self, package, tool, arguments=None):
-        """The text a tool returns, or its code."""
-        said = self.call(package, tool, arguments)
-        if said is None or said["code"]:
-            return said
-        return said["result"]["content"][0]["text"]
-
-    def close(self, code=""):
-        try:
-            self.process.stdin.write(
-                (json.dumps({"close": code}) + "\n").encode())
-            self.process.stdin.flush()
-            self.process.stdin.close()
-        except OSError:
-            pass
-        try:
-            return self.process.wait(60)
-        except subprocess.TimeoutExpired:
-            self.process.kill()
-            return "timeout"
 
 
 def sandboxes(home):

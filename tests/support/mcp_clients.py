@@ -12,23 +12,31 @@ SDK_CLIENT = os.path.join(harness.SOURCE, "tests", "support",
                           "sdk_client.mjs")
 
 
-def sdk(home, slug, steps, words=()):
-    """What the SDK's client saw."""
-    env = harness.environment(home)
-    plan = {"sdk": npm_cache.ensure(npm_cache.SDK),
-            "command": harness.AGENTNODE,
-            "args": run_words(slug, *words)[1:], "env": env, "steps": steps}
+def _sdk(what, process_env, steps, **where):
+    plan = {"sdk": npm_cache.ensure(npm_cache.SDK), "steps": steps, **where}
     result = harness.run(npm_cache.node(), SDK_CLIENT, json.dumps(plan),
-                         env=env, timeout=300)
+                         env=process_env, timeout=300)
     try:
         out = json.loads(result.out)
     except ValueError:
         out = {}
-    check(f"the SDK connects to {slug}", "results" in out and
+    check(f"the SDK connects to {what}", "results" in out and
           "fatal" not in out, result)
-    check(f"the SDK's transport saw nothing odd from {slug}",
+    check(f"the SDK's transport saw nothing odd from {what}",
           out.get("errors") == [], out.get("errors"))
     return out
+
+
+def sdk(home, slug, steps, words=()):
+    """What the SDK's client saw of an installed server."""
+    env = harness.environment(home)
+    return _sdk(slug, env, steps, command=harness.AGENTNODE,
+                args=run_words(slug, *words)[1:], env=env)
+
+
+def sdk_http(url, steps):
+    """What it saw of an MCP endpoint over HTTP."""
+    return _sdk(url, harness.environment(harness.folder()), steps, url=url)
 
 
 def inspector(home, slug, *words, run=()):

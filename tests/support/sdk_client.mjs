@@ -1,15 +1,21 @@
 // The official TypeScript SDK's client, driven by one JSON plan on the
 // command line: {"sdk":FOLDER,"command":..,"args":[..],"env":{..},
-// "steps":[[kind, ...]]}. Prints one JSON object: a result per step.
+// "steps":[[kind, ...]]}; or "url" instead of a command: MCP over HTTP.
+// Prints one JSON object: a result per step.
 const plan = JSON.parse(process.argv[2]);
 const base = plan.sdk + '/node_modules/@modelcontextprotocol/sdk/dist/esm/';
 const { Client } = await import(base + 'client/index.js');
 const { StdioClientTransport } = await import(base + 'client/stdio.js');
 const types = await import(base + 'types.js');
 
-const transport = new StdioClientTransport({
-  command: plan.command, args: plan.args, env: plan.env, stderr: 'pipe',
-});
+const { StreamableHTTPClientTransport } = await import(
+  base + 'client/streamableHttp.js');
+
+const transport = plan.url ?
+  new StreamableHTTPClientTransport(new URL(plan.url)) :
+  new StdioClientTransport({
+    command: plan.command, args: plan.args, env: plan.env, stderr: 'pipe',
+  });
 const asked = [];
 const client = new Client({ name: 'sdk', version: '1' }, {
   capabilities: plan.capabilities ?? { roots: { listChanged: true }, sampling: {},
