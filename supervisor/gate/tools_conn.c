@@ -27,24 +27,21 @@ tools_conn_state_text(enum tools_conn_state state)
 	return texts[state];
 }
 
+/* A call has a limit of its own, and so have the calls of a list. */
 static uint64_t
 tools_conn_limit(enum tools_conn_state state)
 {
-	switch (state) {
-	case TOOLS_CONN_HEAD:
-		return TOOLS_CONN_IDLE_MS;
-	case TOOLS_CONN_BODY:
-		return TOOLS_CONN_BODY_MS;
-	case TOOLS_CONN_REPLYING:
-		return TOOLS_CONN_STALL_MS;
-	case TOOLS_CONN_LINGERING:
-		return TOOLS_CONN_LINGER_MS;
-	case TOOLS_CONN_FREE:
-	case TOOLS_CONN_CALLING: /* the call has a limit of its own */
-	case TOOLS_CONN_LISTING:
-		break;
-	}
-	return 0;
+	static const uint64_t limits[] = {
+	    [TOOLS_CONN_FREE] = 0,
+	    [TOOLS_CONN_HEAD] = TOOLS_CONN_IDLE_MS,
+	    [TOOLS_CONN_BODY] = TOOLS_CONN_BODY_MS,
+	    [TOOLS_CONN_CALLING] = 0,
+	    [TOOLS_CONN_LISTING] = 0,
+	    [TOOLS_CONN_REPLYING] = TOOLS_CONN_STALL_MS,
+	    [TOOLS_CONN_LINGERING] = TOOLS_CONN_LINGER_MS,
+	};
+
+	return limits[state];
 }
 
 void

@@ -11,42 +11,8 @@ import engine_case
 import harness
 import mcp_setup
 from harness import check
-from tool_pool import DRIVE, Pool
+from tool_pool import DRIVE, Pool, odd_package
 
-SERVER = r"""
-const lines = require('readline').createInterface({ input: process.stdin });
-const say = (o) => process.stdout.write(JSON.stringify(o) + '\n');
-const started = String(process.hrtime.bigint());
-const fs = require('fs');
-const tools = {
-  echo: (a) => a,
-  started: () => started,
-  never: () => undefined,
-  die: () => process.exit(3),
-  big: (a) => 'b'.repeat(a.bytes),
-  noise: () => { console.log('no json'); return 'ok'; },
-  other: () => { say({ jsonrpc: '2.0', id: 77, result: {} }); return 'ok'; },
-  append: (a) => { fs.appendFileSync('/state/f', a.text);
-    return fs.readFileSync('/state/f', 'utf8'); },
-};
-lines.on('line', (line) => {
-  const m = JSON.parse(line);
-  const answer = (result) => say({ jsonrpc: '2.0', id: m.id, result });
-  if (m.method === 'initialize' && !SILENT)
-    answer({ protocolVersion: '2025-06-18', capabilities: { tools: {} },
-      serverInfo: { name: 'odd', version: '1' } });
-  else if (m.method === 'tools/list')
-    answer({ tools: Object.keys(tools).map(
-      (name) => ({ name, inputSchema: { type: 'object' } })) });
-  else if (m.method === 'tools/call') {
-    const value = tools[m.params.name](m.params.arguments);
-    if (value !== undefined)
-      answer({ content: [{ type: 'text', text: typeof value === 'string' ?
-        value : JSON.stringify(value) }] });
-  }
-});
-lines.on('close', () => process.exit(0));
-"""
 
 
 def sandboxes(home):
@@ -208,18 +174,14 @@ def dies(home):
 def main():
     harness.need(DRIVE)
     home = mcp_setup.home({"mcp": {"start_timeout_s": 30}})
-    package = json.dumps({"name": "odd", "version": "1.0.0",
-                          "bin": {"odd": "server.js"}})
-    loud = mcp_setup.package({"package.json": package, "server.js":
-                              "const SILENT = false;" + SERVER})
-    quiet = mcp_setup.package({"package.json": package, "server.js":
-                               "const SILENT = true;" + SERVER})
+    folder = odd_package()
     try:
-        mcp_setup.install(home, loud, "--name", "odd")
-        mcp_setup.install(home, loud, "--name", "other", "--tool", "echo",
+        mcp_setup.install(home, folder, "--name", "odd")
+        mcp_setup.install(home, folder, "--name", "other", "--tool", "echo",
                           "--tool", "started")
-        mcp_setup.install(home, loud, "--name", "keeper", "--state", "1m")
-        mcp_setup.install(home, quiet, "--name", "silent")
+        mcp_setup.install(home, folder, "--name", "keeper", "--state", "1m")
+        mcp_setup.install(home, folder, "--name", "silent", "--env",
+                          "ODD_SILENT=1")
         kept(home)
         limits(home)
         turns(home)

@@ -6,8 +6,19 @@ import subprocess
 import threading
 
 import harness
+import mcp_setup
 
 DRIVE = os.path.join(harness.BUILD, "tests", "drive_tools")
+
+
+def odd_package():
+    """A folder with the package of odd_tools.js, to be installed."""
+    source = os.path.join(harness.SOURCE, "tests", "support", "odd_tools.js")
+    with open(source, encoding="utf-8") as file:
+        return mcp_setup.package({
+            "package.json": json.dumps({"name": "odd", "version": "1.0.0",
+                                        "bin": {"odd": "server.js"}}),
+            "server.js": file.read()})
 
 
 class Pool:

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+// A tool package of the tests: an MCP server that does as it is told. With
+// ODD_SILENT in its environment it never says hello.
+const lines = require('readline').createInterface({ input: process.stdin });
+const say = (o) => process.stdout.write(JSON.stringify(o) + '\n');
+const started = String(process.hrtime.bigint());
+const fs = require('fs');
+const tools = {
+  echo: (a) => a,
+  started: () => started,
+  never: () => undefined,
+  die: () => process.exit(3),
+  big: (a) => 'b'.repeat(a.bytes),
+  noise: () => { console.log('no json'); return 'ok'; },
+  other: () => { say({ jsonrpc: '2.0', id: 77, result: {} }); return 'ok'; },
+  where: () => JSON.stringify({ env: process.env, cwd: process.cwd(),
+    mounts: fs.readFileSync('/proc/mounts', 'utf8'),
+    net: fs.readFileSync('/proc/net/tcp', 'utf8') }),
+  append: (a) => { fs.appendFileSync('/state/f', a.text);
+    return fs.readFileSync('/state/f', 'utf8'); },
+};
+lines.on('line', (line) => {
+  const m = JSON.parse(line);
+  const answer = (result) => say({ jsonrpc: '2.0', id: m.id, result });
+  if (m.method === 'initialize' && !process.env.ODD_SILENT)
+    answer({ protocolVersion: '2025-06-18', capabilities: { tools: {} },
+      serverInfo: { name: 'odd', version: '1' } });
+  else if (m.method === 'tools/list')
+    answer({ tools: Object.keys(tools).map(
+      (name) => ({ name, inputSchema: { type: 'object' } })) });
+  else if (m.method === 'tools/call') {
+    const value = tools[m.params.name](m.params.arguments);
+    if (value !== undefined)
+      answer({ content: [{ type: 'text', text: typeof value === 'string' ?
+        value : JSON.stringify(value) }] });
+  }
+});
+lines.on('close', () => process.exit(0));
