@@ -5,14 +5,11 @@
  */
 #include "supervisor/agent/tool_refusal.h"
 
-#include <jansson.h>
 #include <stddef.h>
 #include <string.h>
 
 #include "common/log.h"
-#include "supervisor/engine/run_lock.h"
-
-#define TOOL_REFUSAL_TEXT_MAX 512U
+#include "supervisor/mcp/refusal_record.h"
 
 const char *
 tool_refusal_sentence(const char *code)
@@ -44,34 +41,6 @@ tool_refusal_sentence(const char *code)
 	return "the package cannot run; the log of agentnode says why";
 }
 
-/* Decisions on trust or integrity, not mistakes. */
-static bool
-tool_refusal_is_decision(const char *code)
-{
-	static const char *const starts[] = {
-	    "trust_", "integrity_", "consent_", "not_runnable", "bad_lockfile"};
-
-	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
-		if (strncmp(code, starts[i], strlen(starts[i])) == 0)
-			return true;
-	}
-	return false;
-}
-
-static json_t *
-tool_refusal_fields(const char *slug, const char *code, const char *detail)
-{
-	char run[RUN_LOCK_ID_MAX], text[TOOL_REFUSAL_TEXT_MAX];
-
-	if (run_lock_id(run) != RESULT_OK)
-		return NULL;
-	log_clean(detail, strlen(detail), text, sizeof(text));
-	return json_pack("{s:s, s:s, s:s, s:b, s:i, s:i, s:s, s:s, s:i, s:i}",
-	    "run", run, "kind", "tool", "package", slug, "removed", 1,
-	    "exit_code", -1, "signal", 0, "code", code, "detail", text,
-	    "peak_memory", 0, "oom_kills", 0);
-}
-
 void
 tool_refusal_record(
     struct audit *audit, const char *slug, const char *code, const char *detail)
@@ -80,9 +49,9 @@ tool_refusal_record(
 
 	log_event(LOG_WARN_LEVEL, "tool_refused", LOG_TEXT("package", slug),
 	    LOG_TEXT("code", code), LOG_TEXT("detail", detail));
-	if (!tool_refusal_is_decision(code))
+	if (!refusal_record_is_decision(code))
 		return;
-	fields = tool_refusal_fields(slug, code, detail);
+	fields = refusal_record_fields("tool", slug, code, detail);
 	if (fields == NULL ||
 	    audit_submit(audit, "refusal", fields, NULL, NULL) != RESULT_OK)
 		log_event(LOG_ERROR_LEVEL, "audit_failed",

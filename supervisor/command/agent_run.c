@@ -18,6 +18,7 @@
 #include "supervisor/command/agent_run_state.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_run_refused.h"
+#include "supervisor/mcp/refusal_record.h"
 
 #define AGENT_RUN_CLOSE_MS 10000U
 
@@ -197,7 +198,7 @@ agent_run_prepare(struct agent_run *run)
 
 	if (agent_plan_make(options, &run->plan) != RESULT_OK) {
 		if (entry->home[0] != '\0' &&
-		    mcp_run_refused_is_decision(entry->code))
+		    refusal_record_is_decision(entry->code))
 			mcp_run_refused_record(entry->home, "agent",
 			    options->slug, entry->code, entry->fault.text);
 		agent_run_fault(run, entry->code, entry->fault.text);

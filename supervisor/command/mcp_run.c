@@ -23,6 +23,7 @@
 #include "supervisor/command/run_log.h"
 #include "supervisor/mcp/mcp_trees.h"
 #include "supervisor/engine/gate_part.h"
+#include "supervisor/mcp/refusal_record.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/log_files.h"
 
@@ -296,7 +297,7 @@ mcp_run_prepare(struct mcp_run *run)
 
 	if (mcp_run_plan_make(options, &run->plan) != RESULT_OK) {
 		if (run->plan.run.home[0] != '\0' &&
-		    mcp_run_refused_is_decision(run->plan.run.code))
+		    refusal_record_is_decision(run->plan.run.code))
 			mcp_run_refused_record(run->plan.run.home, "mcp",
 			    options->slug, run->plan.run.code, fault->text);
 		mcp_run_fault(run, run->plan.run.code, fault->text);

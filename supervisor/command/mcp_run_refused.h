@@ -7,12 +7,6 @@
 #ifndef SUPERVISOR_COMMAND_MCP_RUN_REFUSED_H
 #define SUPERVISOR_COMMAND_MCP_RUN_REFUSED_H
 
-#include <stdbool.h>
-
-/* True for codes that are decisions on trust or integrity, not mistakes of
- * the caller. */
-bool mcp_run_refused_is_decision(const char *code);
-
 /* Write it, under a run id of its own, so that `runs list` shows it, and wait
  * for the disk. A chain that does not take it is logged; the run is refused all
  * the same. kind: of the launch that did not come. slug and detail may be
