@@ -186,10 +186,16 @@ sandbox_on_deadline(evutil_socket_t fd, short what, void *context)
 static void
 sandbox_on_wall(evutil_socket_t fd, short what, void *context)
 {
+	struct sandbox *sandbox = context;
+
 	(void)fd;
 	(void)what;
-	sandbox_close(context, "timeout",
-	    "the workload reached its time limit and was ended");
+	if (sandbox->stopping)
+		sandbox_close(sandbox, "stopped",
+		    "init did not end the workload, it was killed");
+	else
+		sandbox_close(sandbox, "timeout",
+		    "the workload reached its time limit and was ended");
 }
 
 /* From the loop with nothing of a part on the stack: parts may be freed. */

@@ -64,6 +64,25 @@ agent_package_limits(const json_t *agent, struct agent_package *package)
 	    json_integer_value(json_object_get(limits, "max_runtime_seconds"));
 }
 
+/* What the lockfile says is shown has to be what is. */
+static void
+agent_package_network(const json_t *entry, struct json_fault *fault)
+{
+	const json_t *permissions = json_object_get(entry, "permissions");
+	const char *level = agent_package_text(permissions, "network_level");
+	size_t domains =
+	    json_array_size(json_object_get(permissions, "allowed_domains"));
+
+	if (level == NULL ||
+	    (strcmp(level, "none") != 0 && strcmp(level, "restricted") != 0))
+		json_field_fault(fault,
+		    "permissions.network_level must be none or restricted");
+	else if (domains > 0 && strcmp(level, "none") == 0)
+		json_field_fault(fault,
+		    "permissions.allowed_domains is only for network_level "
+		    "restricted");
+}
+
 static enum result
 agent_package_section(const char *slug, const json_t *entry,
     struct agent_package *package, struct json_fault *fault)
@@ -76,6 +95,7 @@ agent_package_section(const char *slug, const json_t *entry,
 		json_field_fault(&wrong, "runtime is not python or node");
 	manifest_agent_check(
 	    agent, package->is_node ? "node" : "python", &wrong);
+	agent_package_network(entry, &wrong);
 	package->packages = json_object_get(
 	    json_object_get(agent, "tool_access"), "allowed_packages");
 	package->llm = json_object_get(agent, "llm_access");
@@ -116,6 +136,8 @@ agent_package_read(const char *slug, const json_t *entry,
 	package_r->goal = agent_package_text(agent, "goal");
 	package_r->entrypoint = agent_package_text(agent, "entrypoint");
 	package_r->command = json_object_get(agent, "command");
+	if (json_array_size(package_r->command) == 0)
+		package_r->command = NULL;
 	package_r->steps =
 	    json_object_get(json_object_get(agent, "orchestration"), "steps");
 	package_r->domains = json_object_get(

@@ -185,12 +185,12 @@ llm_part_on_changed(const char *provider, void *context)
 	struct llm_part *part = context;
 	enum result result;
 
-	if (!part->key_ready || !part->broker_ready ||
-	    !llm_part_wants(part, provider))
+	if (!part->key_ready || !llm_part_wants(part, provider))
 		return;
 	result = llm_part_send(part->key, IPC_KEY_CHANGED,
 	    json_pack("{s:s}", "provider", provider), -1);
-	if (result == RESULT_OK)
+	/* A broker that is not ready yet has no pattern to drop. */
+	if (result == RESULT_OK && part->broker_ready)
 		result = llm_part_send(part->broker, IPC_KEY_CHANGED,
 		    json_pack("{s:s}", "provider", provider), -1);
 	if (result == RESULT_OK)

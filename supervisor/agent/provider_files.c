@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "llm-broker/provider_file.h"
 #include "supervisor/child.h"
+#include "supervisor/policy/state_dir.h"
 
 #define PROVIDER_FILES_PATH_MAX 4096U
 #define PROVIDER_FILES_END ".json"
@@ -62,25 +63,29 @@ provider_files_one(
 	return result;
 }
 
-/* Every file of one folder; a folder that is not there has none. */
+/* Every file of one folder; a folder that is not there has none. Others
+ * must not be able to add to the user's. */
 static enum result
-provider_files_folder(
-    const char *path, json_t *providers, struct json_fault *fault)
+provider_files_folder(const char *path, enum state_dir_trust trust,
+    json_t *providers, struct json_fault *fault)
 {
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+	struct state_dir dir;
 	struct json_fault wrong = {""};
-	enum result result = RESULT_OK;
+	enum result result = state_dir_open(path, trust, &dir, fault);
 	const struct dirent *entry;
+	DIR *folder;
 
+	if (result != RESULT_OK)
+		return result == RESULT_NOT_FOUND ? RESULT_OK : result;
+	folder = fdopendir(dir.fd);
 	if (folder == NULL) {
-		fd_close(&fd);
-		return RESULT_OK;
+		state_dir_close(&dir);
+		return RESULT_SYSTEM;
 	}
 	while (result == RESULT_OK && (entry = readdir(folder)) != NULL)
 		if (provider_files_is_file(entry->d_name))
 			result = provider_files_one(
-			    fd, entry->d_name, providers, &wrong);
+			    dir.fd, entry->d_name, providers, &wrong);
 	(void)closedir(folder);
 	if (result != RESULT_OK)
 		json_field_fault(fault, "%.100s/%s", path,
@@ -103,11 +108,13 @@ provider_files_load(
 	if (result == RESULT_NOT_FOUND)
 		json_field_fault(fault, "%s is not installed", path);
 	if (result == RESULT_OK)
-		result = provider_files_folder(path, providers, fault);
+		result = provider_files_folder(
+		    path, STATE_DIR_ANY, providers, fault);
 	if (result == RESULT_OK &&
 	    (size_t)snprintf(path, sizeof(path), "%s/" PROVIDER_FILES_DIR,
 		home) < sizeof(path))
-		result = provider_files_folder(path, providers, fault);
+		result = provider_files_folder(
+		    path, STATE_DIR_OURS, providers, fault);
 	if (result == RESULT_OK)
 		*providers_r = providers;
 	else

@@ -53,15 +53,11 @@ agent_run_fault(struct agent_run *run, const char *code, const char *detail)
 void
 agent_run_close(struct agent_run *run, const char *code, const char *detail)
 {
-	struct timeval limit = event_loop_timeval(AGENT_RUN_CLOSE_MS);
-
 	if (code[0] != '\0')
 		agent_run_fault(run, code, detail);
-	if (run->state == AGENT_RUN_OPEN || run->state == AGENT_RUN_LEDGER) {
+	if (run->state == AGENT_RUN_OPEN || run->state == AGENT_RUN_LEDGER)
 		agent_run_enter(
 		    run, AGENT_RUN_CLOSING, code[0] != '\0' ? code : detail);
-		(void)event_add(run->limit, &limit);
-	}
 	if (run->sandbox != NULL && !run->sandbox_ended)
 		sandbox_stop(run->sandbox, code, detail);
 	event_active(run->later, EV_TIMEOUT, 0);
@@ -106,21 +102,30 @@ agent_run_record(struct agent_run *run)
 static void
 agent_run_on_later(evutil_socket_t fd, short what, void *context)
 {
+	struct timeval limit = event_loop_timeval(AGENT_RUN_CLOSE_MS);
 	struct agent_run *run = context;
+	bool tools;
 
 	(void)fd;
 	(void)what;
-	if (run->state != AGENT_RUN_CLOSING ||
-	    (run->sandbox != NULL && !run->sandbox_ended))
+	if (run->state != AGENT_RUN_CLOSING)
+		return;
+	/* Sandboxes have limits of their own, and are seen to be gone. */
+	tools = agent_run_parts_tools_closed(run);
+	if (run->sandbox != NULL && !run->sandbox_ended)
 		return;
 	/* Its copies of the pipes go with it: the gate sees their end. */
 	sandbox_free(&run->sandbox);
-	if (!agent_run_parts_closed(run))
+	if (!tools)
 		return;
-	agent_run_record(run);
+	if (agent_run_parts_closed(run))
+		agent_run_record(run);
+	else if (event_pending(run->limit, EV_TIMEOUT, NULL) == 0)
+		(void)event_add(run->limit, &limit);
 }
 
-/* A part that does not end in order is killed with the rest. */
+/* No sandbox is left: a part that does not end in order is killed. Who
+ * reads a program's output may take his time until a signal comes. */
 static void
 agent_run_on_limit(evutil_socket_t fd, short what, void *context)
 {
@@ -128,10 +133,18 @@ agent_run_on_limit(evutil_socket_t fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
-	if (run->sandbox != NULL && !run->sandbox_ended)
-		return; /* it has its own limits, and must be seen to be gone */
-	log_event(LOG_WARN_LEVEL, "agent_run_limit");
-	run->llm_closed = run->tools_closed = run->gate_ended = true;
+	if (run->state != AGENT_RUN_CLOSING)
+		return;
+	log_event(LOG_WARN_LEVEL, "agent_run_limit",
+	    LOG_TEXT("llm", run->llm_closed ? "closed" : "open"),
+	    LOG_TEXT("gate", run->gate_done ? "done" : "not done"));
+	run->llm_closed = true;
+	if (!run->gate_done && !run->gate_ended &&
+	    (run->signalled || run->plan.package.command == NULL)) {
+		run->gate_ended = true;
+		agent_run_fault(run, "close_timeout",
+		    "what was to be said was not taken in time");
+	}
 	event_active(run->later, EV_TIMEOUT, 0);
 }
 
@@ -147,9 +160,12 @@ agent_run_on_ledger_end(enum result result, const char *detail, void *context)
 static void
 agent_run_on_signal(evutil_socket_t number, short what, void *context)
 {
+	struct agent_run *run = context;
+
 	(void)number;
 	(void)what;
-	agent_run_close(context, "", "a signal came");
+	run->signalled = true;
+	agent_run_close(run, "", "a signal came");
 }
 
 static void

@@ -148,6 +148,20 @@ agent_run_parts_note_call(
 	}
 }
 
+/* Codes of calls that no server of a tool ever saw. */
+static bool
+agent_run_parts_is_refusal(const char *code)
+{
+	static const char *const starts[] = {"tool_not_allowed",
+	    "too_many_tool_calls", "consent_", "trust_", "integrity_",
+	    "not_installed", "not_runnable", "bad_lockfile", "run_ended", NULL};
+
+	for (size_t i = 0; starts[i] != NULL; i++)
+		if (strncmp(code, starts[i], strlen(starts[i])) == 0)
+			return true;
+	return false;
+}
+
 static void
 agent_run_parts_record_call(
     struct agent_run *run, uint64_t id, const char *code)
@@ -161,6 +175,7 @@ agent_run_parts_record_call(
 		if (one->id != id)
 			continue;
 		tool.ms = (int64_t)(event_loop_now_ms() - one->begin_ms);
+		tool.refused = agent_run_parts_is_refusal(code);
 		if (run->record != NULL)
 			run_record_tool(run->record, &tool);
 		one->id = 0;
@@ -371,6 +386,9 @@ agent_run_parts_start(struct agent_run *run)
 		return; /* there is no plan: its end says why, and comes soon */
 	if (agent_run_parts_start_record(run) != RESULT_OK)
 		agent_run_close(run, "record_failed", run->plan.run.fault.text);
+	else if (agent_run_policy_start(run) != RESULT_OK)
+		agent_run_close(
+		    run, "policy_unavailable", run->plan.run.fault.text);
 	else if (agent_run_parts_start_gate(run) != RESULT_OK)
 		agent_run_close(
 		    run, "gate_died", "agentnode-gate does not start");
@@ -384,12 +402,18 @@ agent_run_parts_start(struct agent_run *run)
 }
 
 bool
-agent_run_parts_closed(struct agent_run *run)
+agent_run_parts_tools_closed(struct agent_run *run)
 {
 	if (run->tools != NULL && !run->tools_closing) {
 		run->tools_closing = true;
 		tool_pool_close(run->tools, run->code);
 	}
+	return run->tools == NULL || run->tools_closed;
+}
+
+bool
+agent_run_parts_closed(struct agent_run *run)
+{
 	if (run->llm != NULL && !run->llm_closed)
 		llm_part_close(run->llm);
 	if (run->gate != NULL && !run->gate_done && !run->gate_ended &&
@@ -397,8 +421,7 @@ agent_run_parts_closed(struct agent_run *run)
 		run->gate_told = true;
 		gate_part_workload_ended(run->gate, &run->outcome);
 	}
-	return (run->tools == NULL || run->tools_closed) &&
-	       (run->llm == NULL || run->llm_closed) &&
+	return (run->llm == NULL || run->llm_closed) &&
 	       (run->gate == NULL || run->gate_done || run->gate_ended);
 }
 
@@ -418,6 +441,7 @@ agent_run_parts_record(struct agent_run *run)
 void
 agent_run_parts_free(struct agent_run *run)
 {
+	config_watch_free(&run->watch);
 	tool_pool_free(&run->tools);
 	llm_part_free(&run->llm);
 	gate_part_free(&run->gate);

@@ -18,6 +18,7 @@
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/audit.h"
+#include "supervisor/policy/config_watch.h"
 #include "supervisor/policy/run_record.h"
 #include "supervisor/sandbox.h"
 
@@ -53,11 +54,13 @@ struct agent_run {
 	struct tool_pool *tools;    /* NULL: no tools */
 	struct tool_pool_spec pool; /* of tools */
 	struct run_record *record;  /* NULL: there was no sandbox */
+	struct config_watch *watch;
 	struct agent_run_call calls[AGENT_RUN_CALLS_MAX]; /* of tools */
 	struct event *signals[AGENT_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool sandbox_ended, gate_done, gate_ended, gate_told;
+	bool signalled; /* nobody waits for a slow reader any more */
 	bool llm_ready, llm_listening, llm_closed;
 	bool tools_closing, tools_closed;
 	struct sandbox_outcome outcome;
@@ -73,10 +76,14 @@ void agent_run_fault(
 void agent_run_close(
     struct agent_run *run, const char *code, const char *detail);
 
+/* agent_run_policy.c: a narrower configuration ends the run. */
+enum result agent_run_policy_start(struct agent_run *run);
+
 /* agent_run_parts.c */
 void agent_run_parts_start(struct agent_run *run);
-/* After the sandbox is gone: closes what is left, one part after the other;
- * true when nothing is. */
+/* The tools end with the agent; true when all their sandboxes are gone. */
+bool agent_run_parts_tools_closed(struct agent_run *run);
+/* After every sandbox is gone: closes what is left; true when nothing is. */
 bool agent_run_parts_closed(struct agent_run *run);
 /* Fields of the run's audit record; the caller owns them. */
 json_t *agent_run_parts_record(struct agent_run *run);

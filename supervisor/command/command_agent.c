@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fd.h"
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/agent_run.h"
 #include "supervisor/command/command.h"
@@ -66,7 +67,12 @@ command_agent_passphrase(struct agent_run_options *options, const char *text)
 	    fcntl((int)fd, F_GETFD) < 0)
 		return command_error(COMMAND_USAGE,
 		    "--passphrase-fd %s is no open descriptor", text);
-	options->passphrase_fd = (int)fd;
+	/* Its own copy: 0 and 1 are let go before it is read. */
+	fd_close(&options->passphrase_fd);
+	options->passphrase_fd = fcntl((int)fd, F_DUPFD_CLOEXEC, 3);
+	if (options->passphrase_fd < 0)
+		return command_error(COMMAND_USAGE, "--passphrase-fd %s: %s",
+		    text, strerror(errno));
 	return COMMAND_DONE;
 }
 
@@ -129,6 +135,7 @@ command_agent_run(int argc, char **argv)
 
 	if (code == COMMAND_DONE)
 		code = agent_run(&options);
+	fd_close(&options.passphrase_fd);
 	json_decref(options.input);
 	return code;
 }

@@ -127,6 +127,7 @@ command_install_manifest(struct command_install *run)
 	    json_string_value(json_object_get(run->manifest, "package_id")));
 	(void)snprintf(request->pin.version, sizeof(request->pin.version), "%s",
 	    json_string_value(json_object_get(run->manifest, "version")));
+	request->shown = run->manifest;
 	command_install_summary(run->manifest);
 	return COMMAND_DONE;
 }

@@ -33,7 +33,8 @@ struct install_request {
 	const char *entry;    /* --entry: path in the tree; NULL */
 	const char *lockfile; /* path of the lockfile in force */
 	bool allow_scripts;
-	bool is_agent; /* a folder with a manifest (install_agent.h) */
+	bool is_agent;       /* a folder with a manifest (install_agent.h) */
+	const json_t *shown; /* agents: the manifest the user saw */
 };
 
 /* A tree that was fetched and judged, before it is in a volume. */

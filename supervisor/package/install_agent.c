@@ -123,7 +123,7 @@ install_agent_name(struct install *install, struct install_facts *facts)
 	    json_string_value(json_object_get(facts->manifest, "version"));
 
 	if (strcmp(slug, install->request->slug) != 0 ||
-	    strcmp(version, install->request->pin.version) != 0)
+	    !json_equal(install->request->shown, facts->manifest))
 		return install_agent_fault(
 		    install, "it changed while the folder was read");
 	(void)snprintf(facts->name, sizeof(facts->name), "%s", slug);

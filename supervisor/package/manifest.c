@@ -66,7 +66,7 @@ static const struct manifest_field manifest_fields[] = {
     {"package_type", MANIFEST_WORD, true, 0, 0, manifest_types, NULL},
     {"name", MANIFEST_TEXT, true, 3, 100, NULL, NULL},
     {"summary", MANIFEST_TEXT, true, 20, 200, NULL, NULL},
-    {"description", MANIFEST_TEXT, false, 0, 20000, NULL, NULL},
+    {"description", MANIFEST_LINES, false, 0, 20000, NULL, NULL},
     {"publisher", MANIFEST_TEXT, true, 1, SLUG_MAX, NULL, NULL},
     {"version", MANIFEST_TEXT, true, 1, 64, NULL, NULL},
     {"runtime", MANIFEST_WORD, false, 0, 0, manifest_runtimes, NULL},

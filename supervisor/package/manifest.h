@@ -17,7 +17,7 @@
 
 #define MANIFEST_FILE "agentnode.yaml"
 #define MANIFEST_STEPS_MAX 32U
-#define MANIFEST_PACKAGES_MAX 64U
+#define MANIFEST_PACKAGES_MAX 32U /* as agentnode-gate takes */
 #define MANIFEST_COMMAND_MAX 32U
 
 /* Fault when something is missing, unknown, or out of its range. */

@@ -66,7 +66,7 @@ static const struct manifest_field manifest_agent_step_fields[] = {
 static const struct manifest_field manifest_agent_fields[] = {
     {"entrypoint", MANIFEST_TEXT, false, 1, 200, NULL, NULL},
     {"command", MANIFEST_TEXTS, false, 0, MANIFEST_COMMAND_MAX, NULL, NULL},
-    {"goal", MANIFEST_TEXT, true, 1, 10000, NULL, NULL},
+    {"goal", MANIFEST_LINES, true, 1, 10000, NULL, NULL},
     {"tool_access", MANIFEST_OBJECT, false, 0, 0, NULL,
 	manifest_agent_tool_fields},
     {"llm_access", MANIFEST_OBJECT, false, 0, 0, NULL,
@@ -80,7 +80,7 @@ static const struct manifest_field manifest_agent_fields[] = {
     {"isolation", MANIFEST_WORD, false, 0, 0, manifest_agent_isolations, NULL},
     {"pre_approved_actions", MANIFEST_TEXTS, false, 0, 16, NULL, NULL},
     {"llm", MANIFEST_ANY_OBJECT, false, 0, 0, NULL, NULL},
-    {"system_prompt", MANIFEST_TEXT, false, 0, 20000, NULL, NULL},
+    {"system_prompt", MANIFEST_LINES, false, 0, 20000, NULL, NULL},
     {"tier", MANIFEST_TEXT, false, 0, 60, NULL, NULL},
     {"verification", MANIFEST_ANY_OBJECT, false, 0, 0, NULL, NULL},
     MANIFEST_AGENT_END};
@@ -134,12 +134,23 @@ manifest_agent_check_packages(const json_t *agent, struct json_fault *fault)
 	    json_object_get(agent, "tool_access"), "allowed_packages");
 	size_t i;
 
-	for (i = 0; i < json_array_size(list) && fault->text[0] == '\0'; i++)
-		if (!slug_is_valid(json_string_value(json_array_get(list, i))))
+	for (i = 0; i < json_array_size(list) && fault->text[0] == '\0'; i++) {
+		const char *slug = json_string_value(json_array_get(list, i));
+		size_t j;
+
+		if (!slug_is_valid(slug))
 			json_field_fault(fault,
 			    "manifest.agent.tool_access.allowed_packages[%zu] "
 			    "must be " SLUG_RULE,
 			    i);
+		for (j = 0; j < i && fault->text[0] == '\0'; j++)
+			if (strcmp(slug, json_string_value(
+					     json_array_get(list, j))) == 0)
+				json_field_fault(fault,
+				    "manifest.agent.tool_access."
+				    "allowed_packages[%zu] is there already",
+				    i);
+	}
 }
 
 /* The tool of a step is SLUG or SLUG/TOOL, its package an allowed one. */

@@ -8,21 +8,32 @@
 #define MANIFEST_FIELD_PATH_MAX 128U
 #define MANIFEST_FIELD_ITEM_MAX 1024
 
-/* Tabs and line ends are text; other control bytes are not. */
+/* No control character of ASCII or C1 (as UTF-8), no mark that turns the
+ * direction of a line: what is shown is what is there. */
 static bool
-manifest_field_printable(const char *text)
+manifest_field_printable(const char *text, bool lines)
 {
-	for (; *text != '\0'; text++)
-		if (((unsigned char)*text < 0x20 && *text != '\t' &&
-			*text != '\n') ||
-		    *text == 0x7f)
+	const unsigned char *at = (const unsigned char *)text;
+
+	for (; *at != '\0'; at++) {
+		if (lines && (*at == '\n' || *at == '\t'))
+			continue;
+		if (*at < 0x20 || *at == 0x7f ||
+		    (*at == 0xc2 && at[1] >= 0x80 && at[1] <= 0x9f))
 			return false;
+		if (*at == 0xe2 && at[1] == 0x80 && at[2] >= 0x8e &&
+		    (at[2] <= 0x8f || (at[2] >= 0xa8 && at[2] <= 0xae)))
+			return false;
+		if (*at == 0xe2 && at[1] == 0x81 && at[2] >= 0xa6 &&
+		    at[2] <= 0xa9)
+			return false;
+	}
 	return true;
 }
 
 static void
 manifest_field_text(const json_t *value, const char *path, int64_t min,
-    int64_t max, struct json_fault *fault)
+    int64_t max, bool lines, struct json_fault *fault)
 {
 	size_t len = json_string_length(value);
 
@@ -33,7 +44,7 @@ manifest_field_text(const json_t *value, const char *path, int64_t min,
 		    "%s has %zu bytes, it must be %lld to "
 		    "%lld",
 		    path, len, (long long)min, (long long)max);
-	else if (!manifest_field_printable(json_string_value(value)))
+	else if (!manifest_field_printable(json_string_value(value), lines))
 		json_field_fault(fault, "%s holds a control character", path);
 }
 
@@ -73,7 +84,7 @@ manifest_field_list(const json_t *value, const char *path,
 	     i++) {
 		(void)snprintf(item, sizeof(item), "%s[%zu]", path, i);
 		manifest_field_text(json_array_get(value, i), item, 1,
-		    MANIFEST_FIELD_ITEM_MAX, fault);
+		    MANIFEST_FIELD_ITEM_MAX, false, fault);
 	}
 }
 
@@ -85,7 +96,9 @@ manifest_field_one(const json_t *value, const char *path,
 
 	switch (field->kind) {
 	case MANIFEST_TEXT:
-		manifest_field_text(value, path, field->min, field->max, fault);
+	case MANIFEST_LINES:
+		manifest_field_text(value, path, field->min, field->max,
+		    field->kind == MANIFEST_LINES, fault);
 		return;
 	case MANIFEST_WORD:
 		manifest_field_word(value, path, field->words, fault);

@@ -13,7 +13,8 @@
 #include "common/json_field.h"
 
 enum manifest_kind {
-	MANIFEST_TEXT,   /* min..max bytes, printable */
+	MANIFEST_TEXT,   /* min..max bytes, one printable line */
+	MANIFEST_LINES,  /* the same over several lines */
 	MANIFEST_WORD,   /* one of words */
 	MANIFEST_NUMBER, /* min..max */
 	MANIFEST_FLAG,

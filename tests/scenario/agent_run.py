@@ -173,19 +173,48 @@ def spinners():
     return out
 
 
-slowest = 0.0
-for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
-               "agentnode-llm-key", "agentnode-ledger"):
+def spinning():
+    """A run whose agent asked a model and now spins."""
+    calls = len(case.provider.calls)
     run = subprocess.Popen(
         [harness.AGENTNODE, "agent", "run", "py-agent", "--input",
          '{"do":["llm","spin"]}'],
         env=harness.environment(case.home, **case.session.agent()),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.DEVNULL)
-    calls = len(case.provider.calls)
+        stderr=subprocess.PIPE, text=True)
     harness.wait_until(lambda: len(case.provider.calls) > calls
                        and spinners(), 30)
     time.sleep(0.2)
+    return run
+
+
+# What the host takes away ends a living run; what it adds does not.
+run = spinning()
+config("agent_sandbox.llm.max_calls", "200")
+time.sleep(0.7)
+check("more than before: the run goes on", run.poll() is None
+      and spinners(), run.poll())
+config("agent_sandbox.llm.max_calls", "1")
+said = run.communicate(timeout=30)[1]
+check("less than before: the run is ended, and says why",
+      run.returncode != 0 and "policy_changed" in said, said)
+config("agent_sandbox.llm.max_calls", "100")
+run = spinning()
+config("agent_sandbox.enabled", "false")
+said = run.communicate(timeout=30)[1]
+check("agents turned off: the run is ended",
+      run.returncode != 0 and "policy_changed" in said, said)
+config("agent_sandbox.enabled", "true")
+run = spinning()
+run.send_signal(signal.SIGTERM)
+said = run.communicate(timeout=30)[1]
+check("a signal ends it in order", not spinners() and run.returncode != 0,
+      (run.returncode, said))
+
+slowest = 0.0
+for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
+               "agentnode-llm-key", "agentnode-ledger"):
+    run = spinning()
     pids = ours()
     check(f"{victim} is alive and so is the agent",
           victim in pids and spinners(), pids)
@@ -197,7 +226,8 @@ for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
     check(f"{victim} killed: the agent is dead within a second",
           not spinners() and seconds < 1, seconds)
     check(f"{victim} killed: the run says so",
-          run.wait(30) != 0, run.returncode)
+          run.communicate(timeout=30) and run.returncode != 0,
+          run.returncode)
     harness.wait_until(lambda: not ours(), 10)
     check(f"{victim} killed: none of ours stays", not ours(), ours())
 print(f"# slowest death {slowest * 1000:.0f} ms")
