@@ -58,10 +58,11 @@ call_charge_known(struct call_amounts *used, const struct usage_counts *counts)
 	    call_charge_least(counts->cached_tokens, CALL_CHARGE_COUNT_MAX);
 }
 
-/* What was seen, or was said before the cut, whichever is more. */
+/* What was seen, was said before the cut, or, when its end was not seen,
+ * was reserved: whichever is most. */
 static void
 call_charge_guess(struct call_charge *charge, const struct usage_counts *counts,
-    bool is_stream, enum call_charge_end end)
+    enum call_charge_end end)
 {
 	struct call_amounts *used = &charge->used;
 	uint64_t seen = used->output_chars;
@@ -73,7 +74,7 @@ call_charge_guess(struct call_charge *charge, const struct usage_counts *counts,
 	    call_charge_most(used->input_tokens, charge->reserve.input_tokens);
 	used->output_tokens =
 	    call_charge_most(used->output_tokens, usage_scan_estimate(seen));
-	if (end == CALL_CHARGE_CUT && !(is_stream && seen > 0))
+	if (end == CALL_CHARGE_CUT && (counts == NULL || !counts->known))
 		used->output_tokens = call_charge_most(
 		    used->output_tokens, charge->reserve.output_tokens);
 }
@@ -97,6 +98,6 @@ call_charge_settle(struct call_charge *charge, const struct grant *grant,
 	if (counts != NULL && counts->known && end == CALL_CHARGE_ENDED)
 		call_charge_known(used, counts);
 	else
-		call_charge_guess(charge, counts, is_stream, end);
+		call_charge_guess(charge, counts, end);
 	call_charge_price(used, grant, provider, model);
 }
