@@ -85,6 +85,7 @@ call_charge_settle(struct call_charge *charge, const struct grant *grant,
     bool is_stream, enum call_charge_end end)
 {
 	struct call_amounts *used = &charge->used;
+	enum call_charge_end seen = end;
 
 	memset(used, 0, sizeof(*used));
 	charge->estimated = false;
@@ -95,9 +96,12 @@ call_charge_settle(struct call_charge *charge, const struct grant *grant,
 	if (end == CALL_CHARGE_REFUSED)
 		return;
 	used->output_chars = counts != NULL ? counts->output_chars : 0;
+	/* Only a stream may leave out what it used: text was counted. */
+	if (counts == NULL || !is_stream || counts->odd)
+		seen = CALL_CHARGE_CUT;
 	if (counts != NULL && counts->known && end == CALL_CHARGE_ENDED)
 		call_charge_known(used, counts);
 	else
-		call_charge_guess(charge, counts, end);
+		call_charge_guess(charge, counts, seen);
 	call_charge_price(used, grant, provider, model);
 }

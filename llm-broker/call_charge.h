@@ -40,7 +40,8 @@ enum call_charge_end {
 
 /* When it is over. counts may be NULL: no response was read. A call that
  * was cut before the provider said its usage is charged what was reserved:
- * it may do all of it, whoever hung up. */
+ * it may do all of it, whoever hung up. So is a whole body that says none,
+ * or a response that could not be read to its end. */
 void call_charge_settle(struct call_charge *charge, const struct grant *grant,
     const char *provider, const char *model, const struct usage_counts *counts,
     bool is_stream, enum call_charge_end end);

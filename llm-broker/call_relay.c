@@ -303,6 +303,9 @@ call_relay_emit(struct call_relay_turn *turn, bool last)
 		return call_relay_fail(relay, CALL_UPSTREAM_BAD);
 	if (!call_relay_may_put(relay))
 		return call_relay_fail(relay, CALL_OUTPUT_LIMIT);
+	/* What cannot be counted is not passed on. */
+	if (usage_scan_counts(relay->scan)->odd)
+		return call_relay_fail(relay, CALL_UPSTREAM_BAD);
 	if (call_relay_put(turn, scanned) != RESULT_OK)
 		return call_relay_fail(relay, CALL_UPSTREAM_BAD);
 	return CALL_RELAY_MORE;

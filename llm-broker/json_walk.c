@@ -49,7 +49,29 @@ json_walk_close(struct json_walk *walk)
 static bool
 json_walk_in_list(const struct json_walk *walk)
 {
-	return walk->path[walk->depth - 1] == JSON_WALK_ITEM;
+	size_t level = walk->depth - 1;
+
+	return (walk->lists[level / 8] >> level % 8 & 1) != 0;
+}
+
+size_t
+json_walk_steps(const struct json_walk *walk)
+{
+	return walk->depth < JSON_WALK_STEPS ? walk->depth : JSON_WALK_STEPS;
+}
+
+static void
+json_walk_push(struct json_walk *walk, bool list)
+{
+	size_t level = walk->depth++;
+	uint8_t bit = (uint8_t)(1U << level % 8);
+
+	if (list)
+		walk->lists[level / 8] |= bit;
+	else
+		walk->lists[level / 8] &= (uint8_t)~bit;
+	if (level < JSON_WALK_STEPS)
+		walk->path[level] = list ? JSON_WALK_ITEM : JSON_WALK_OTHER;
 }
 
 static void
@@ -60,8 +82,7 @@ json_walk_open(struct json_walk *walk, enum json_walk_kind kind)
 		json_walk_enter(walk, JSON_WALK_BAD);
 		return;
 	}
-	walk->path[walk->depth++] =
-	    kind == JSON_WALK_LIST ? JSON_WALK_ITEM : JSON_WALK_OTHER;
+	json_walk_push(walk, kind == JSON_WALK_LIST);
 	json_walk_enter(
 	    walk, kind == JSON_WALK_LIST ? JSON_WALK_FIRST : JSON_WALK_KEYS);
 }
@@ -225,10 +246,11 @@ json_walk_end_text(struct json_walk *walk)
 	    walk->text_len < JSON_WALK_TEXT ? walk->text_len : JSON_WALK_TEXT;
 
 	if (walk->state == JSON_WALK_KEY) {
-		walk->path[walk->depth - 1] =
-		    walk->text_len <= JSON_WALK_TEXT
-			? walk->handlers->key(walk->text, len)
-			: JSON_WALK_OTHER;
+		if (walk->depth <= JSON_WALK_STEPS)
+			walk->path[walk->depth - 1] =
+			    walk->text_len <= JSON_WALK_TEXT
+				? walk->handlers->key(walk->text, len)
+				: JSON_WALK_OTHER;
 		json_walk_enter(walk, JSON_WALK_COLON);
 		return;
 	}

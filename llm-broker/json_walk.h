@@ -12,8 +12,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define JSON_WALK_DEPTH 32U /* deeper is BAD */
-#define JSON_WALK_TEXT 48U  /* bytes kept of a key, number or short text */
+#define JSON_WALK_DEPTH 1024U /* deeper is BAD */
+#define JSON_WALK_STEPS 32U   /* of a path that are kept */
+#define JSON_WALK_TEXT 48U    /* bytes kept of a key, number or short text */
 
 /* A step of a path: 0 is a key nobody asked for. */
 #define JSON_WALK_OTHER 0U
@@ -58,16 +59,19 @@ struct json_walk {
 	void *context;
 	enum json_walk_state state;
 	size_t depth;
-	uint8_t path[JSON_WALK_DEPTH]; /* of the value, depth steps */
-	uint64_t *chars;               /* of the string that is being read */
-	unsigned escape;               /* 1: behind '\\'; 2..5: in \\uHHHH */
-	unsigned unit;                 /* its value */
+	uint8_t path[JSON_WALK_STEPS];      /* of the value, json_walk_steps */
+	uint8_t lists[JSON_WALK_DEPTH / 8]; /* bits: is that level a list? */
+	uint64_t *chars; /* of the string that is being read */
+	unsigned escape; /* 1: behind '\\'; 2..5: in \\uHHHH */
+	unsigned unit;   /* its value */
 	char text[JSON_WALK_TEXT];
 	size_t text_len; /* may exceed JSON_WALK_TEXT: it was cut */
 };
 
 void json_walk_init(struct json_walk *walk,
     const struct json_walk_handlers *handlers, void *context);
+/* How many steps of walk->path there are: below, a path is its beginning. */
+size_t json_walk_steps(const struct json_walk *walk);
 /* Bytes behind the end of the value other than blanks are BAD. */
 enum json_walk_state json_walk_feed(
     struct json_walk *walk, const char *bytes, size_t len);

@@ -101,25 +101,26 @@ static const struct usage_rule_name {
 
 struct usage_rule_row {
 	enum usage_rule_kind kind;
-	bool below; /* everything under that path */
+	bool below;     /* everything under that path */
+	uint8_t labels; /* so many steps below, labels are none of its text */
 	uint8_t count, steps[STEPS_MAX];
 };
 
-#define AT(...)                                  \
-	false, sizeof((uint8_t[]){__VA_ARGS__}), \
-	{                                        \
-		__VA_ARGS__                      \
+#define AT(...)                                     \
+	false, 0, sizeof((uint8_t[]){__VA_ARGS__}), \
+	{                                           \
+		__VA_ARGS__                         \
 	}
-#define BELOW(...)                              \
-	true, sizeof((uint8_t[]){__VA_ARGS__}), \
-	{                                       \
-		__VA_ARGS__                     \
+#define BELOW(labels, ...)                              \
+	true, labels, sizeof((uint8_t[]){__VA_ARGS__}), \
+	{                                               \
+		__VA_ARGS__                             \
 	}
 
 static const struct usage_rule_row usage_rule_chat[] = {
     {USAGE_RULE_CHOICE, AT(KEY_CHOICES, KEY_ITEM)},
-    {USAGE_RULE_TEXT, BELOW(KEY_CHOICES, KEY_ITEM, KEY_DELTA)},
-    {USAGE_RULE_TEXT, BELOW(KEY_CHOICES, KEY_ITEM, KEY_MESSAGE)},
+    {USAGE_RULE_TEXT, BELOW(3, KEY_CHOICES, KEY_ITEM, KEY_DELTA)},
+    {USAGE_RULE_TEXT, BELOW(3, KEY_CHOICES, KEY_ITEM, KEY_MESSAGE)},
     {USAGE_RULE_TEXT, AT(KEY_CHOICES, KEY_ITEM, KEY_TEXT)},
     {USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_PROMPT_TOKENS)},
     {USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_COMPLETION_TOKENS)},
@@ -128,9 +129,9 @@ static const struct usage_rule_row usage_rule_chat[] = {
 
 static const struct usage_rule_row usage_rule_responses[] = {
     {USAGE_RULE_TYPE, AT(KEY_TYPE)},
-    {USAGE_RULE_TEXT, BELOW(KEY_DELTA)},
-    {USAGE_RULE_WHOLE, BELOW(KEY_RESPONSE, KEY_OUTPUT)},
-    {USAGE_RULE_WHOLE, BELOW(KEY_OUTPUT)},
+    {USAGE_RULE_TEXT, BELOW(1, KEY_DELTA)},
+    {USAGE_RULE_WHOLE, BELOW(4, KEY_RESPONSE, KEY_OUTPUT)},
+    {USAGE_RULE_WHOLE, BELOW(4, KEY_OUTPUT)},
     {USAGE_RULE_INPUT, AT(KEY_RESPONSE, KEY_USAGE, KEY_INPUT_TOKENS)},
     {USAGE_RULE_OUTPUT, AT(KEY_RESPONSE, KEY_USAGE, KEY_OUTPUT_TOKENS)},
     {USAGE_RULE_CACHED,
@@ -146,9 +147,9 @@ static const struct usage_rule_row usage_rule_embeddings[] = {
 
 static const struct usage_rule_row usage_rule_anthropic[] = {
     {USAGE_RULE_TYPE, AT(KEY_TYPE)},
-    {USAGE_RULE_TEXT, BELOW(KEY_DELTA)},
-    {USAGE_RULE_TEXT, BELOW(KEY_CONTENT_BLOCK)},
-    {USAGE_RULE_TEXT, BELOW(KEY_CONTENT)},
+    {USAGE_RULE_TEXT, BELOW(1, KEY_DELTA)},
+    {USAGE_RULE_TEXT, BELOW(1, KEY_CONTENT_BLOCK)},
+    {USAGE_RULE_TEXT, BELOW(2, KEY_CONTENT)},
     {USAGE_RULE_INPUT, AT(KEY_MESSAGE, KEY_USAGE, KEY_INPUT_TOKENS)},
     {USAGE_RULE_INPUT_MORE, AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_CREATION)},
     {USAGE_RULE_INPUT_CACHE, AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_READ)},
@@ -159,7 +160,7 @@ static const struct usage_rule_row usage_rule_anthropic[] = {
 };
 
 static const struct usage_rule_row usage_rule_gemini[] = {
-    {USAGE_RULE_TEXT, BELOW(KEY_CANDIDATES, KEY_ITEM, KEY_CONTENT)},
+    {USAGE_RULE_TEXT, BELOW(4, KEY_CANDIDATES, KEY_ITEM, KEY_CONTENT)},
     {USAGE_RULE_FINISH, AT(KEY_CANDIDATES, KEY_ITEM, KEY_FINISH_REASON)},
     {USAGE_RULE_INPUT, AT(KEY_USAGE_METADATA, KEY_PROMPT_COUNT)},
     {USAGE_RULE_INPUT_MORE, AT(KEY_USAGE_METADATA, KEY_TOOL_PROMPT_COUNT)},
@@ -185,7 +186,8 @@ static const struct usage_rule_list {
     [PROVIDER_USAGE_GEMINI] = ROWS(usage_rule_gemini),
 };
 
-/* Strings that are no text for the agent, wherever they stand. */
+/* Strings that are no text for the agent where a provider's format has them;
+ * below, in a tool's arguments, they are. */
 static const uint8_t usage_rule_labels[] = {KEY_TYPE, KEY_ROLE, KEY_ID,
     KEY_CALL_ID, KEY_ITEM_ID, KEY_STATUS, KEY_SIGNATURE, KEY_THOUGHT_SIGNATURE,
     KEY_STOP_REASON};
@@ -244,7 +246,8 @@ usage_rule_find(enum provider_usage format, const uint8_t *path, size_t depth)
 
 		if (!usage_rule_fits(row, path, depth))
 			continue;
-		return row->below && usage_rule_is_label(path[depth - 1])
+		return row->below && depth <= row->count + row->labels &&
+			       usage_rule_is_label(path[depth - 1])
 			   ? USAGE_RULE_NONE
 			   : row->kind;
 	}

@@ -3,7 +3,7 @@
  * Counts what a response says it used and what the agent got. Called by
  * call_relay.c with content that was already looked through for keys. Must
  * never change a byte of what goes on, except to leave out one whole event,
- * nor fail because a provider's JSON is broken.
+ * nor fail because a provider's JSON is broken: it says so.
  */
 #include "llm-broker/usage_scan.h"
 
@@ -56,7 +56,8 @@ usage_scan_begin(struct json_walk *walk, enum json_walk_kind kind)
 {
 	struct usage_scan *scan = walk->context;
 
-	scan->kind = usage_rule_find(scan->format, walk->path, walk->depth);
+	scan->kind =
+	    usage_rule_find(scan->format, walk->path, json_walk_steps(walk));
 	if (scan->kind == USAGE_RULE_CHOICE)
 		scan->event.has_choice = true;
 	if (kind == JSON_WALK_TEXT_KIND && scan->kind == USAGE_RULE_TEXT)
@@ -150,6 +151,21 @@ usage_scan_sum(struct usage_scan *scan)
 	counts->known = usage_scan_is_known(scan);
 }
 
+/* Does what is being read defy the walk? The marker at a stream's end does,
+ * and is none of the agent's text. */
+static void
+usage_scan_note_odd(struct usage_scan *scan)
+{
+	const struct usage_scan_event *event = &scan->event;
+
+	if (scan->format == PROVIDER_USAGE_NONE ||
+	    scan->walk.state != JSON_WALK_BAD)
+		return;
+	if (!scan->is_stream ||
+	    memcmp(event->head, usage_scan_done, event->head_len) != 0)
+		scan->counts.odd = true;
+}
+
 /* --- events --- */
 
 static void
@@ -177,6 +193,7 @@ usage_scan_data_bytes(struct usage_scan *scan, const char *bytes, size_t len)
 		if (bytes[i] != ' ' || event->head_len > 0)
 			event->head[event->head_len++] = bytes[i];
 	(void)json_walk_feed(&scan->walk, bytes, len);
+	usage_scan_note_odd(scan);
 }
 
 /* Bytes of one line, without its '\n'. */
@@ -333,6 +350,7 @@ usage_scan_feed(
 		result = usage_scan_events(scan, bytes, len, out);
 	else if (result == RESULT_OK)
 		(void)json_walk_feed(&scan->walk, bytes, len);
+	usage_scan_note_odd(scan);
 	if (!scan->is_stream)
 		scan->counts.finished = scan->walk.state == JSON_WALK_DONE;
 	usage_scan_sum(scan);

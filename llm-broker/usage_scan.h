@@ -28,6 +28,7 @@ struct usage_counts {
 	uint64_t output_chars; /* of text, tool arguments and reasoning */
 	bool known;            /* the provider said it, and it is complete */
 	bool finished;         /* the stream's own end marker was seen */
+	bool odd; /* a part was no JSON, or too deep: not all was counted */
 };
 
 /* is_stream: text/event-stream, else one JSON body. strip: leave out the

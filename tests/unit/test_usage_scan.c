@@ -136,9 +136,21 @@ static const struct test_usage_scan_row test_usage_scan_rows[] = {
     {"nothing is billed", NONE, false, "{\"data\":[{\"id\":\"m\"}]}", 0, 0, 0,
 	0, true, true},
     {"no JSON", CHAT, false, "<html>usage</html>", 0, 0, 0, 0, false, false},
-    {"too deep", CHAT, false,
-	"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[1]]]]]]]]]]]", 0, 0, 0, 0,
-	false, false},
+    {"deep in front of the usage", CHAT, false,
+	"{\"choices\":[{\"message\":{\"content\":"
+	"[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[{\"type\":\"abc\",\"b\":["
+	"]}]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]]"
+	"}}],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7}}",
+	11, 7, 0, 3, true, true},
+    {"labels of a tool's input are text", ANTHROPIC, false,
+	"{\"content\":[{\"type\":\"tool_use\",\"id\":\"x\",\"input\":{\"type\":"
+	"\"abc\",\"id\":\"de\"}}],\"usage\":{\"input_tokens\":1,"
+	"\"output_tokens\":2}}",
+	1, 2, 0, 5, true, true},
+    {"labels of a call's arguments are text", GEMINI, false,
+	"{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{"
+	"\"functionCall\":{\"id\":\"x\",\"args\":{\"id\":\"abc\"}}}]}}]}",
+	0, 0, 0, 3, false, true},
     {"numbers that are none", CHAT, false,
 	"{\"usage\":{\"prompt_tokens\":-3,\"completion_tokens\":1.5,"
 	"\"prompt_tokens_details\":{\"cached_tokens\":99999999999999999999}},"
@@ -213,6 +225,49 @@ test_usage_scan_formats(void **state)
 			test_usage_scan_expect(row, first, 100000);
 		test_usage_scan_expect(row, 1, 1);
 		test_usage_scan_expect(row, 3, 7);
+	}
+}
+
+/* What was not read to its end says so; an end marker is none of that. */
+static void
+test_usage_scan_odd(void **state)
+{
+	char deep[7 + 1025 + 1] = "data: ";
+	const struct {
+		enum provider_usage format;
+		bool is_stream;
+		const char *text;
+		bool odd;
+	} rows[] = {
+	    {CHAT, false, deep + 6, true},
+	    {CHAT, false, deep + 7, false},
+	    {CHAT, true, deep, true},
+	    {NONE, false, deep + 6, false},
+	    {CHAT, false, "<", true},
+	    {CHAT, true, "data: x\n\ndata: {}\n\n", true},
+	    {CHAT, true, "data: {}\n\ndata: [DONE]\n\n", false},
+	    {CHAT, true, "data: [DONE]", false},
+	    {CHAT, true, "data: [D}", true},
+	};
+
+	(void)state;
+	memset(deep + 6, '[', 1025);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct test_usage_scan_row row = {.format = rows[i].format,
+		    .is_stream = rows[i].is_stream,
+		    .text = rows[i].text};
+
+		for (size_t piece = 1; piece < 2048; piece += 2000) {
+			struct usage_counts counts;
+			struct buffer out;
+
+			buffer_init(&out, 4096);
+			test_usage_scan_feed(
+			    &row, false, piece, piece, &counts, &out);
+			if (counts.odd != rows[i].odd)
+				fail_msg("row %zu", i);
+			buffer_free(&out);
+		}
 	}
 }
 
@@ -348,6 +403,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_usage_scan_formats),
+	    cmocka_unit_test(test_usage_scan_odd),
 	    cmocka_unit_test(test_usage_scan_strip),
 	    cmocka_unit_test(test_usage_scan_prompt),
 	    cmocka_unit_test(test_usage_scan_bound),
