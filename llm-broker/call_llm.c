@@ -171,6 +171,17 @@ call_llm_request(const struct call_target *target, const json_t *messages)
 	return object;
 }
 
+/* As jansson's memory is let go of: it may be wiped. */
+static void
+call_llm_release(char *dump)
+{
+	json_malloc_t ignored;
+	json_free_t release;
+
+	json_get_alloc_funcs(&ignored, &release);
+	release(dump);
+}
+
 void
 call_llm_compose(const struct call_target *target, struct buffer *body,
     struct call_fault *fault)
@@ -193,7 +204,7 @@ call_llm_compose(const struct call_target *target, struct buffer *body,
 	if (text == NULL || buffer_append_text(body, text) != RESULT_OK)
 		call_fault_set(
 		    fault, CALL_TOO_LARGE, 0, "the messages do not fit");
-	free(text);
+	call_llm_release(text);
 	json_decref(request);
 	json_decref(object);
 }
@@ -272,7 +283,7 @@ call_llm_answer(enum provider_usage format, const char *bytes, size_t len,
 	if (reply != NULL)
 		dump = json_dumps(reply, JSON_COMPACT);
 	result = dump == NULL ? RESULT_BAD : buffer_append_text(out, dump);
-	free(dump);
+	call_llm_release(dump);
 	json_decref(reply);
 	json_decref(answer);
 	return result;

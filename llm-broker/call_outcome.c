@@ -139,6 +139,10 @@ call_outcome_llm(struct call *call)
 	buffer_init(&answer, CALL_OUT_MAX / 2);
 	result = call_llm_answer(call->path->usage,
 	    (const char *)buffer_bytes_borrow(body), body->len, &answer);
+	/* A key in parts was none until they were joined. */
+	if (result == RESULT_OK && answer.len > 0)
+		(void)redact_text(call_relay_patterns_borrow(call->relay),
+		    (char *)answer.data + answer.start, answer.len);
 	if (result == RESULT_OK)
 		result = buffer_printf(&call->out,
 		    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"

@@ -551,6 +551,12 @@ call_relay_reusable(const struct call_relay *relay)
 	       relay->head.reusable && !relay->spoiled;
 }
 
+const struct redact_set *
+call_relay_patterns_borrow(const struct call_relay *relay)
+{
+	return &relay->patterns;
+}
+
 const struct usage_counts *
 call_relay_counts(const struct call_relay *relay)
 {

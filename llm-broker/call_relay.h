@@ -84,6 +84,9 @@ const struct usage_counts *call_relay_counts(const struct call_relay *relay);
 /* Keys overwritten; bytes of content that came. */
 uint64_t call_relay_redacted(const struct call_relay *relay);
 uint64_t call_relay_bytes(const struct call_relay *relay);
+/* What this response is looked through for. */
+const struct redact_set *call_relay_patterns_borrow(
+    const struct call_relay *relay);
 /* collect: the whole body. */
 const struct buffer *call_relay_body(const struct call_relay *relay);
 

@@ -12,6 +12,7 @@
 
 #include <cmocka.h>
 
+#include "llm-broker/call_outcome.h"
 #include "tests/machine/call_script.h"
 #include "tests/support/redact_key.h"
 
@@ -273,6 +274,51 @@ test_call_llm(void **unused)
 	call_script_free(test);
 }
 
+/* A key in two parts of a text is whole in the joined answer. */
+static void
+test_call_llm_key(void **unused)
+{
+	struct redact_set patterns;
+	struct provider_path path = {.usage = PROVIDER_USAGE_ANTHROPIC,
+	    .content_types = json_pack("[s]", "application/json")};
+	uint64_t chars = 0;
+	const struct call_relay_options options = {.path = &path,
+	    .patterns = &patterns,
+	    .collect = true,
+	    .bytes_max = 4096,
+	    .output_chars_max = 4096,
+	    .output_chars = &chars};
+	struct call_relay_space space;
+	struct call call = {.path = &path, .keep = true};
+	char body[256], text[512];
+	const char *said;
+
+	(void)unused;
+	redact_key_set(REDACT_KEY, &patterns);
+	(void)snprintf(body, sizeof(body),
+	    "{\"content\":[{\"text\":\"%.9s\"},{\"text\":\"%s\"}]}", REDACT_KEY,
+	    REDACT_KEY + 9);
+	(void)snprintf(text, sizeof(text),
+	    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	    "Content-Length: %zu\r\n\r\n%s",
+	    strlen(body), body);
+	buffer_init(&call.out, CALL_OUT_MAX);
+	call_relay_space_init(&space);
+	assert_int_equal(call_relay_new(&options, &call.relay), RESULT_OK);
+	assert_int_equal(
+	    call_relay_feed(call.relay, &space, text, strlen(text), &call.out),
+	    CALL_RELAY_DONE);
+	assert_int_equal(call_outcome_llm(&call), RESULT_OK);
+	assert_int_equal(buffer_append(&call.out, "", 1), RESULT_OK);
+	said = (const char *)buffer_bytes_borrow(&call.out);
+	assert_non_null(strstr(said, "\"content\":\"*****"));
+	assert_null(strstr(said, &REDACT_KEY[9]));
+	call_relay_free(&call.relay);
+	call_relay_space_free(&space);
+	buffer_free(&call.out);
+	json_decref((json_t *)(uintptr_t)path.content_types);
+}
+
 int
 main(void)
 {
@@ -288,6 +334,7 @@ main(void)
 	    cmocka_unit_test(test_call_continue),
 	    cmocka_unit_test(test_call_key),
 	    cmocka_unit_test(test_call_llm),
+	    cmocka_unit_test(test_call_llm_key),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
