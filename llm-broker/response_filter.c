@@ -7,33 +7,34 @@
 #include "llm-broker/response_filter.h"
 
 #include <string.h>
-#include <strings.h>
 
 #define RESPONSE_FILTER_RETRY_MAX 86400U
 
-/* A name that ends with '-' stands for all that begin so. What SDKs read:
+/* Whole names, since a name is not looked through for keys. What SDKs read:
  * request ids, limits, pacing. */
 static const char *const response_filter_allowed[] = {"content-type",
     "content-language", "retry-after", "retry-after-ms", "request-id",
-    "x-request-id", "anthropic-ratelimit-", "anthropic-organization-tier",
-    "x-ratelimit-", "openai-processing-ms", "openai-version", "openai-model",
-    "x-goog-request-id", "x-should-retry", NULL};
-
-static bool
-response_filter_name_is(struct http_text name, const char *row)
-{
-	size_t len = strlen(row);
-
-	if (row[len - 1] == '-' ? name.len <= len : name.len != len)
-		return false;
-	return strncasecmp(name.bytes, row, len) == 0;
-}
+    "x-request-id", "anthropic-organization-tier", "openai-processing-ms",
+    "openai-version", "openai-model", "x-goog-request-id", "x-should-retry",
+    "x-ratelimit-limit-requests", "x-ratelimit-limit-tokens",
+    "x-ratelimit-remaining-requests", "x-ratelimit-remaining-tokens",
+    "x-ratelimit-reset-requests", "x-ratelimit-reset-tokens",
+    "anthropic-ratelimit-requests-limit",
+    "anthropic-ratelimit-requests-remaining",
+    "anthropic-ratelimit-requests-reset", "anthropic-ratelimit-tokens-limit",
+    "anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset",
+    "anthropic-ratelimit-input-tokens-limit",
+    "anthropic-ratelimit-input-tokens-remaining",
+    "anthropic-ratelimit-input-tokens-reset",
+    "anthropic-ratelimit-output-tokens-limit",
+    "anthropic-ratelimit-output-tokens-remaining",
+    "anthropic-ratelimit-output-tokens-reset", NULL};
 
 static bool
 response_filter_passes(struct http_text name)
 {
 	for (size_t i = 0; response_filter_allowed[i] != NULL; i++)
-		if (response_filter_name_is(name, response_filter_allowed[i]))
+		if (http_head_text_is_nocase(name, response_filter_allowed[i]))
 			return true;
 	return false;
 }

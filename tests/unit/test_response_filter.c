@@ -55,7 +55,10 @@ static const struct test_response_filter_row test_response_filter_rows[] = {
     /* fields on the list, and no others */
     {"200 OK\r\nServer: x\r\nSet-Cookie: a=b\r\nX-Request-ID: r1\r\n" JSON
      "Location: /x\r\nAlt-Svc: h3\r\nX-RateLimit-Remaining-Tokens: 5\r\n"
-     "x-ratelimit-: 1\r\nanthropic-ratelimit-requests-limit: 9\r\n"
+     "x-ratelimit-: 1\r\nX-RateLimit-736b2d6161: 1\r\n"
+     "anthropic-ratelimit-736b2d6161: 1\r\n"
+     "x-ratelimit-limit-tokensx: 1\r\n"
+     "anthropic-ratelimit-requests-limit: 9\r\n"
      "openai-processing-ms: 12\r\nContent-Length: 0\r\nVia: 1.1 x\r\n"
      "Strict-Transport-Security: x\r\nX-Request-ID-Other: q\r\n",
 	RESPONSE_FILTER_OK, CALL_OK, LENGTH, 0, true, false, 0,
