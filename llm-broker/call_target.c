@@ -54,6 +54,21 @@ call_target_model_byte(char byte)
 	       (byte != '\0' && strchr("-._:@", byte) != NULL);
 }
 
+/* No segment of it may be empty or dots: upstream it is part of a path. */
+static bool
+call_target_segments(const char *model)
+{
+	size_t len;
+
+	for (;; model += len + 1) {
+		len = strcspn(model, "/");
+		if (len == strspn(model, ".") && len <= 2)
+			return false;
+		if (model[len] == '\0')
+			return true;
+	}
+}
+
 /* %2F, %3A and %40 are the only escapes that clients need in a model. */
 static bool
 call_target_unescape(struct http_text raw, char model[GRANT_MODEL_MAX + 1])
@@ -82,7 +97,7 @@ call_target_unescape(struct http_text raw, char model[GRANT_MODEL_MAX + 1])
 		i += 3;
 	}
 	model[used] = '\0';
-	return i == raw.len && used > 0 && model[0] != '.' && model[0] != '/';
+	return i == raw.len && model[0] != '.' && call_target_segments(model);
 }
 
 void
