@@ -188,8 +188,9 @@ key_pattern_refusal(const struct secret *key)
 	if (secret_len(key) > KEY_PATTERN_LENGTH_MAX)
 		return "the key is longer than 2048 bytes";
 	for (size_t i = 0; i < secret_len(key); i++)
-		wrong |= bytes[i] <= 0x20 || bytes[i] >= 0x7f;
-	return wrong != 0 ? "the key has a byte that is no printable ASCII, or "
-			    "a space"
+		wrong |= bytes[i] <= 0x20 || bytes[i] >= 0x7f ||
+			 bytes[i] == '%' || bytes[i] == '\\';
+	return wrong != 0 ? "the key has a byte that is no printable ASCII, a "
+			    "space, '%' or '\\'"
 			  : NULL;
 }

@@ -29,7 +29,8 @@ key_rule_check(const uint8_t *bytes, size_t len, size_t *at_r)
 	if (len > KEY_RULE_MAX)
 		return KEY_RULE_LONG;
 	for (size_t i = 0; i < len; i++) {
-		if (bytes[i] <= ' ' || bytes[i] > '~') {
+		if (bytes[i] <= ' ' || bytes[i] > '~' || bytes[i] == '%' ||
+		    bytes[i] == '\\') {
 			*at_r = i;
 			return KEY_RULE_BYTE;
 		}
@@ -59,8 +60,10 @@ key_rule_sentence(
 		break;
 	case KEY_RULE_BYTE:
 		(void)snprintf(text_r, size,
-		    "byte %zu of the key is a space, a control character or "
-		    "not ASCII; a key is one word of printable ASCII",
+		    "byte %zu of the key is a space, a control character, "
+		    "'%%', "
+		    "'\\' or not ASCII; a key is one word of other printable "
+		    "ASCII",
 		    at + 1);
 		break;
 	}

@@ -215,6 +215,8 @@ i02_key_pattern_refuses(void **state)
 	    {"sk-0123456789abc", 16, NULL},
 	    {"sk-0123456789ab", 15, "shorter"},
 	    {"sk-0123456789 bc", 16, "space"},
+	    {"sk-0123456789%bc", 16, "'%'"},
+	    {"sk-0123456789\\bc", 16, "'%'"},
 	    {"sk-0123456789\tbc", 16, "printable"},
 	    {"sk-0123456789\r\nc", 16, "printable"},
 	    {"sk-0123456789\0bc", 16, "printable"},

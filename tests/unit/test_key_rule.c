@@ -40,7 +40,9 @@ test_key_rule_table(void **state)
 	    {"sk-0123456789a\xc3\xa9", 16, KEY_RULE_BYTE, 14},
 	    {"sk-0123456789ab\n", 16, KEY_RULE_BYTE, 15},
 	    {"\r\n", 2, KEY_RULE_BYTE, 0},
-	    {"~!#$%&'()*+,-./:", 16, KEY_RULE_OK, 0},
+	    {"~!#$&'()*+,-./:;", 16, KEY_RULE_OK, 0},
+	    {"sk-0123456789ab%", 16, KEY_RULE_BYTE, 15},
+	    {"sk-0123456789a\\c", 16, KEY_RULE_BYTE, 14},
 	};
 	size_t at;
 
