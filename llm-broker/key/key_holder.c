@@ -108,7 +108,8 @@ key_holder_sites(struct key_holder *holder, struct ipc_message *message,
 
 /* --- the broker --- */
 
-static void
+/* False: the broker may not know what to look for, and no key may go out. */
+static bool
 key_holder_send_pattern(struct key_holder *holder, size_t provider)
 {
 	enum key_status status = key_store_status(
@@ -120,7 +121,7 @@ key_holder_send_pattern(struct key_holder *holder, size_t provider)
 
 	if (holder->broker == NULL || status == KEY_STATUS_UNUSED ||
 	    status == KEY_STATUS_AWAITED)
-		return;
+		return true;
 	ipc_message_init(&message, IPC_KEY_PATTERN, 0);
 	message.body = json_pack("{s:s,s:s,s:o}", "provider",
 	    holder->config.providers[provider].name, "status",
@@ -129,9 +130,13 @@ key_holder_send_pattern(struct key_holder *holder, size_t provider)
 	result = message.body != NULL ? peer_send(holder->broker, &message)
 				      : RESULT_NO_MEMORY;
 	ipc_message_clear(&message);
-	if (result != RESULT_OK)
-		log_event(LOG_ERROR_LEVEL, "key_pattern_failed",
-		    LOG_TEXT("result", result_text(result)));
+	if (result == RESULT_OK)
+		return true;
+	log_event(LOG_ERROR_LEVEL, "key_pattern_failed",
+	    LOG_TEXT("result", result_text(result)));
+	holder->is_broken = true;
+	event_loop_stop(holder->base);
+	return false;
 }
 
 static void
@@ -140,8 +145,8 @@ key_holder_on_change(size_t provider, void *context)
 	struct key_holder *holder = context;
 
 	/* The patterns first: what comes back is looked at for this key. */
-	key_holder_send_pattern(holder, provider);
-	key_lane_io_key_changed(&holder->world, provider);
+	if (key_holder_send_pattern(holder, provider))
+		key_lane_io_key_changed(&holder->world, provider);
 }
 
 static void
@@ -202,7 +207,8 @@ key_holder_add_broker(struct key_holder *holder, int fd)
 		return result;
 	peer_set_state(holder->broker, IPC_RUNNING);
 	for (size_t i = 0; i < holder->config.provider_count; i++)
-		key_holder_send_pattern(holder, i);
+		if (!key_holder_send_pattern(holder, i))
+			return RESULT_INTERNAL;
 	return RESULT_OK;
 }
 

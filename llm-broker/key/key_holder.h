@@ -24,7 +24,7 @@ struct key_holder {
 	struct upstream_tls_library *library;
 	struct key_lane_world world;
 	struct peer *broker;
-	bool is_broken; /* a child of ours broke a rule of its pair */
+	bool is_broken; /* a pair is of no more use: end */
 };
 
 /* Before confinement; config was read. The CA bundles are read from the
