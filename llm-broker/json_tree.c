@@ -135,6 +135,15 @@ json_tree_escape(const char *text, const char *end, char *out, size_t *out_len)
 	return 1;
 }
 
+/* What was read may have held a key. */
+static void
+json_tree_wipe(struct json_tree *tree)
+{
+	if (tree->space != NULL)
+		explicit_bzero(tree->space, tree->space_size);
+	free(tree->space);
+}
+
 /* Room for what can only become shorter. */
 static bool
 json_tree_room(struct json_tree *tree, size_t size)
@@ -143,9 +152,11 @@ json_tree_room(struct json_tree *tree, size_t size)
 
 	if (size <= tree->space_size)
 		return true;
-	space = realloc(tree->space, size);
+	/* A text does not outlive its call: nothing in it is needed again. */
+	space = malloc(size);
 	if (space == NULL)
 		return false;
+	json_tree_wipe(tree);
 	tree->space = space;
 	tree->space_size = size;
 	return true;
@@ -448,7 +459,7 @@ json_tree_read(const char *bytes, size_t len)
 			break;
 	}
 	json_tree_blanks(&tree);
-	free(tree.space);
+	json_tree_wipe(&tree);
 	if (tree.depth == 0 && tree.at == tree.end)
 		return root;
 	json_decref(root);
