@@ -297,7 +297,7 @@ test_call_llm_key(void **unused)
 	redact_key_set(REDACT_KEY, &patterns);
 	(void)snprintf(body, sizeof(body),
 	    "{\"content\":[{\"text\":\"%.9s\"},{\"text\":\"%s\"}]}", REDACT_KEY,
-	    REDACT_KEY + 9);
+	    &REDACT_KEY[9]);
 	(void)snprintf(text, sizeof(text),
 	    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	    "Content-Length: %zu\r\n\r\n%s",
