@@ -132,6 +132,29 @@ command_install_manifest(struct command_install *run)
 	return COMMAND_DONE;
 }
 
+/* A slug that is taken by something else: clients may name it. */
+static int
+command_install_other(const struct command_install *run)
+{
+	struct json_fault fault = {""};
+	struct lockfile *lockfile = NULL;
+	const json_t *entry;
+	const char *type;
+	bool other;
+
+	if (lockfile_load(run->lockfile, &lockfile, &fault) != RESULT_OK)
+		return COMMAND_DONE; /* there is none: it was looked at */
+	entry = lockfile_entry(lockfile, run->request.slug);
+	type = json_string_value(json_object_get(entry, "package_type"));
+	other = entry != NULL && (type == NULL || strcmp(type, "agent") != 0);
+	lockfile_free(&lockfile);
+	if (!other)
+		return COMMAND_DONE;
+	return command_error(COMMAND_REFUSED,
+	    "%s is installed as something else; 'agentnode remove %s' first",
+	    run->request.slug, run->request.slug);
+}
+
 static int
 command_install_done(struct command_install *run, json_t *entry)
 {
@@ -158,6 +181,8 @@ command_install_run(struct command_install *run)
 		code = install_services_open(&run->services, &run->install);
 	if (code == COMMAND_DONE)
 		code = command_install_manifest(run);
+	if (code == COMMAND_DONE)
+		code = command_install_other(run);
 	if (code != COMMAND_DONE)
 		return code;
 	if (install_run(&run->install, &entry) != RESULT_OK)
