@@ -301,17 +301,17 @@ agent_plan_packages(const struct agent_plan *plan)
 }
 
 json_t *
-agent_plan_gate(const struct agent_plan *plan, bool verbose)
+agent_plan_gate(
+    const struct agent_plan *plan, const struct agent_run_options *options)
 {
 	const struct config *config = plan->run.config;
 
-	(void)verbose;
-	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:b, s:s, s:b}",
+	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:b, s:b, s:s, s:b}",
 	    "mode", "agent", "package", plan->package.slug, "tier",
 	    RUN_ENTRY_TIER, "packages", agent_plan_packages(plan),
 	    "max_tool_calls", (json_int_t)plan->package.max_tool_calls,
 	    "output_max", (json_int_t)config_int(config, "sandbox.output_max"),
-	    "product", plan->package.command != NULL, "log_level",
-	    config_text(config, "log.level"), "no_landlock",
+	    "product", plan->package.command != NULL, "raw", options->raw,
+	    "log_level", config_text(config, "log.level"), "no_landlock",
 	    run_entry_override(&plan->run, "no_landlock"));
 }

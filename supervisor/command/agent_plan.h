@@ -28,6 +28,7 @@ struct agent_run_options {
 	size_t allow_count;
 	int passphrase_fd; /* --passphrase-fd, or -1 */
 	bool verbose;      /* the agent's own output to ours */
+	bool raw;          /* a program's output goes to no terminal */
 };
 
 struct agent_plan {
@@ -52,6 +53,7 @@ enum result agent_plan_make(
 void agent_plan_clear(struct agent_plan *plan);
 
 /* The options object of the gate's config message; NULL: no memory. */
-json_t *agent_plan_gate(const struct agent_plan *plan, bool verbose);
+json_t *agent_plan_gate(
+    const struct agent_plan *plan, const struct agent_run_options *options);
 
 #endif

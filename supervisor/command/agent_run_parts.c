@@ -233,7 +233,7 @@ agent_run_parts_start_gate(struct agent_run *run)
 	    {"work_out", &streams->work_out[0]},
 	    {"work_err", &streams->work_err[0]},
 	};
-	json_t *options = agent_plan_gate(&run->plan, run->options->verbose);
+	json_t *options = agent_plan_gate(&run->plan, run->options);
 	int log_fd FD_CLEANUP = agent_run_parts_log(run, "agentnode-gate");
 
 	if (options == NULL || log_fd < 0) {

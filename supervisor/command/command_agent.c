@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/fd.h"
 #include "egress-proxy/policy_entry.h"
@@ -130,7 +131,8 @@ command_agent_parse(int argc, char **argv, struct agent_run_options *options)
 static int
 command_agent_run(int argc, char **argv)
 {
-	struct agent_run_options options = {.passphrase_fd = -1};
+	struct agent_run_options options = {
+	    .passphrase_fd = -1, .raw = isatty(STDOUT_FILENO) == 0};
 	int code = command_agent_parse(argc, argv, &options);
 
 	if (code == COMMAND_DONE)

@@ -64,7 +64,7 @@ command_remove_parse(int argc, char **argv, struct command_remove *remove_r)
 static const char *
 command_remove_volume_of(const json_t *entry)
 {
-	return json_string_value(json_object_get(entry, "mcp_sandbox_volume"));
+	return json_string_value(lockfile_entry_volume(entry));
 }
 
 /* Named as install names the volume of this entry: a lockfile must not get

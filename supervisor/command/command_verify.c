@@ -188,8 +188,7 @@ command_verify_row(struct command_verify *verify, const char *slug,
 {
 	json_t *row = json_pack("{s:s, s:O?, s:O?, s:s, s:s}", "package", slug,
 	    "version", json_object_get(entry, "version"), "volume",
-	    json_object_get(entry, "mcp_sandbox_volume"), "status", status,
-	    "detail", detail);
+	    lockfile_entry_volume(entry), "status", status, "detail", detail);
 
 	/* Integrity is the worst that can be said. */
 	if (code > verify->code)
@@ -202,8 +201,7 @@ static void
 command_verify_entry(
     struct command_verify *verify, const char *slug, const json_t *entry)
 {
-	const char *name =
-	    json_string_value(json_object_get(entry, "mcp_sandbox_volume"));
+	const char *name = json_string_value(lockfile_entry_volume(entry));
 	const char *hash =
 	    json_string_value(json_object_get(entry, "volume_content_hash"));
 	struct command_verify_one one = {.detail = ""};

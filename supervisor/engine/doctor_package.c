@@ -64,7 +64,7 @@ doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 {
 	struct lockfile *lockfile;
 	const json_t *entry = doctor_package_entry(doctor, &lockfile, finding);
-	const char *volume = doctor_package_text(entry, "mcp_sandbox_volume");
+	const char *volume = json_string_value(lockfile_entry_volume(entry));
 	char path[ENGINE_MEMORY_PATH_MAX + 160];
 	struct stat info;
 

@@ -64,7 +64,7 @@ install_agent_judge(struct install *install, const json_t *manifest)
 		return install_agent_fault(install, fault.text);
 	type = json_string_value(json_object_get(manifest, "package_type"));
 	if (strcmp(type, "agent") != 0)
-		return install_fault_set(&install->fault, RESULT_UNSUPPORTED,
+		return install_fault_set(&install->fault, RESULT_REFUSED,
 		    "package_type",
 		    "the folder is a %s: this version installs agents, and "
 		    "MCP servers with 'agentnode mcp install'",

@@ -403,3 +403,12 @@ lockfile_seal(const char *path, bool force, struct json_fault *fault)
 	state_dir_close(&dir);
 	return result;
 }
+
+const json_t *
+lockfile_entry_volume(const json_t *entry)
+{
+	const json_t *volume = json_object_get(entry, "mcp_sandbox_volume");
+
+	return volume != NULL ? volume
+			      : json_object_get(entry, "sandbox_volume");
+}

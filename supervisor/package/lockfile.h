@@ -36,6 +36,9 @@ void lockfile_free(struct lockfile **lockfile);
 
 /* Entry of a slug or NULL; borrowed. */
 const json_t *lockfile_entry(const struct lockfile *lockfile, const char *slug);
+/* The sealed volume of an entry, whatever kind it is; NULL: it has none.
+ * Borrowed. */
+const json_t *lockfile_entry_volume(const json_t *entry);
 /* All entries, slug -> entry; borrowed. */
 const json_t *lockfile_entries(const struct lockfile *lockfile);
 /* The whole file; borrowed. */

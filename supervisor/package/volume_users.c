@@ -101,8 +101,7 @@ volume_users_names(const char *lockfile, const char *volume)
 		return found;
 	json_object_foreach((json_t *)lockfile_entries(read), slug, entry)
 	{
-		named = json_string_value(
-		    json_object_get(entry, "mcp_sandbox_volume"));
+		named = json_string_value(lockfile_entry_volume(entry));
 		if (named != NULL && strcmp(named, volume) == 0)
 			found = true;
 	}
