@@ -72,7 +72,7 @@ enum ipc_type {
 	IPC_KEY_SECRET,       /* keyring -> key: the raw secret follows it */
 	IPC_KEY_CHANGED,   /* supervisor -> key, broker: drop what you have */
 	IPC_KEY_PATTERN,   /* key -> broker: what to redact, hashed */
-	IPC_UPSTREAM_OPEN, /* broker -> key: one end of a lane (lane.h) */
+	IPC_UPSTREAM_OPEN, /* broker -> key: ends of lanes (lane.h) */
 	IPC_BUDGET_OPEN,   /* supervisor -> ledger: limits of one run */
 	IPC_BUDGET_CLOSE,  /* supervisor -> ledger: the run is over */
 	IPC_USAGE,         /* broker -> supervisor: counts, no content */

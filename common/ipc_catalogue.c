@@ -157,7 +157,7 @@ static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
 	0, 0, ipc_catalogue_provider},
     {"key_pattern", IPC_KEY_PATTERN, KEY, BROKER, IPC_RUNNING, 0, 0, 0,
 	ipc_catalogue_key_pattern},
-    {"upstream_open", IPC_UPSTREAM_OPEN, BROKER, KEY, IPC_RUNNING, 0, 1, 1,
+    {"upstream_open", IPC_UPSTREAM_OPEN, BROKER, KEY, IPC_RUNNING, 0, 1, 16,
 	ipc_catalogue_none},
     {"budget_open", IPC_BUDGET_OPEN, SUPERVISOR, LEDGER, IPC_RUNNING, 1, 1, 1,
 	ipc_catalogue_budget_open},

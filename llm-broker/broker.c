@@ -272,8 +272,10 @@ broker_on_key_end(enum result why, const char *detail, void *context)
 	key_table_clear(broker->keys);
 }
 
+_Static_assert(LANE_CLIENT_BATCH <= IPC_FDS_MAX, "one message for a batch");
+
 static enum result
-broker_open_lane(int fd, void *context)
+broker_open_lanes(const int *fds, size_t count, void *context)
 {
 	struct broker *broker = context;
 	struct ipc_message message;
@@ -281,11 +283,11 @@ broker_open_lane(int fd, void *context)
 
 	ipc_message_init(&message, IPC_UPSTREAM_OPEN, 0);
 	message.body = json_object();
-	message.fds[0] = fd;
-	message.fd_count = 1;
+	memcpy(message.fds, fds, count * sizeof(fds[0]));
+	message.fd_count = count;
 	if (broker->key != NULL && message.body != NULL)
 		result = peer_send(broker->key, &message);
-	message.fds[0] = -1; /* stays the caller's */
+	message.fd_count = 0; /* they stay the caller's */
 	ipc_message_clear(&message);
 	return result;
 }
@@ -302,7 +304,7 @@ broker_open_key(struct broker *broker, int fd)
 		fd_close(&fd);
 		return RESULT_EXISTS;
 	}
-	lanes.open = broker_open_lane;
+	lanes.open = broker_open_lanes;
 	result = lane_client_new(broker->base, (size_t)broker->config.lanes,
 	    &lanes, broker, &broker->shared.lanes);
 	if (result != RESULT_OK) {

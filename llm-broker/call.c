@@ -202,7 +202,7 @@ call_admit(struct call *call)
 		return;
 	}
 	call_enter(call, CALL_STATE_RESERVE, "reserve");
-	call_deadline(call, CALL_GRACE_MS);
+	call_deadline(call, CALL_BUDGET_MS);
 	call->asked = call->actions->reserve(call) == RESULT_OK;
 	if (!call->asked)
 		call_refuse(call, CALL_POLICY_UNAVAILABLE, "budget");

@@ -26,7 +26,8 @@
 #define CALL_OUT_MAX (512U * 1024U)  /* bytes waiting for the agent */
 #define CALL_AHEAD_MAX (64U * 1024U) /* bytes of a next request */
 #define CALL_LINGER_MS 2000U
-#define CALL_GRACE_MS 2000U /* llm-key's own limits come first */
+#define CALL_BUDGET_MS 5000U /* the ledger waits for others two seconds */
+#define CALL_GRACE_MS 2000U  /* llm-key's own limits come first */
 
 /* What a connection counts as in its run; oldest first. */
 enum call_list {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The lane between llm-broker and llm-key: a SOCK_STREAM socketpair that
- * carries one call after the other. The broker makes the pair and sends one
- * end with `upstream_open`; lanes are kept and used again. Both ends are of
+ * carries one call after the other. The broker makes pairs and sends their
+ * other ends with `upstream_open`; lanes are used again. Both ends are of
  * one build on one machine: fixed headers in host byte order, no parser.
  *
  * One call: OPEN, its head, its body -> DATA ... EOF or FAILED -> RELEASE.

@@ -214,49 +214,79 @@ lane_client_watch(struct lane *lane)
 	return RESULT_OK;
 }
 
-/* A pair, one end of it llm-key's. */
-static enum result
-lane_client_connect(struct lane_client *client, struct lane *lane)
+/* A lane that is not watched yet; *theirs_r: llm-key's end of it. */
+static struct lane *
+lane_client_make(struct lane_client *client, int *theirs_r)
 {
+	struct lane *lane = calloc(1, sizeof(*lane));
 	int pair[2];
-	enum result result;
 
+	if (lane == NULL)
+		return NULL;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-		pair) != 0)
-		return RESULT_SYSTEM;
-	result = client->handlers.open(pair[1], client->context);
-	fd_close(&pair[1]);
-	lane->fd = pair[0];
-	if (result != RESULT_OK) {
-		fd_close(&lane->fd);
-		return RESULT_CLOSED;
+		pair) != 0) {
+		free(lane);
+		return NULL;
 	}
-	result = lane_client_watch(lane);
-	if (result != RESULT_OK)
-		fd_close(&lane->fd);
-	return result;
+	lane->client = client;
+	lane->fd = pair[0];
+	*theirs_r = pair[1];
+	client->open_count++;
+	if (lane_client_watch(lane) == RESULT_OK)
+		return lane;
+	fd_close(theirs_r);
+	lane_client_close(lane);
+	return NULL;
 }
 
-static enum result
-lane_client_add(struct lane_client *client, struct lane **lane_r)
+/* How many to make: one when there are few, so that a quiet run has few;
+ * more when there are many, so that a burst of calls is no burst of
+ * messages. */
+static size_t
+lane_client_batch(const struct lane_client *client)
 {
-	struct lane *lane;
-	enum result result;
+	size_t left = client->max - client->open_count;
+	size_t count = client->open_count / 2 + 1;
 
-	if (client->open_count >= client->max)
+	if (count > LANE_CLIENT_BATCH)
+		count = LANE_CLIENT_BATCH;
+	return count < left ? count : left;
+}
+
+static void
+lane_client_put(struct lane_client *client, struct lane *lane)
+{
+	TAILQ_INSERT_TAIL(&client->idle, lane, link);
+	client->idle_count++;
+}
+
+/* New lanes, idle. */
+static enum result
+lane_client_add(struct lane_client *client)
+{
+	struct lane *lanes[LANE_CLIENT_BATCH];
+	int theirs[LANE_CLIENT_BATCH];
+	size_t want = lane_client_batch(client), count = 0;
+	enum result result = RESULT_SYSTEM;
+
+	if (want == 0)
 		return RESULT_TOO_LONG;
-	lane = calloc(1, sizeof(*lane));
-	if (lane == NULL)
-		return RESULT_NO_MEMORY;
-	lane->client = client;
-	result = lane_client_connect(client, lane);
-	if (result != RESULT_OK) {
-		free(lane);
-		return result;
+	while (count < want) {
+		lanes[count] = lane_client_make(client, &theirs[count]);
+		if (lanes[count] == NULL)
+			break;
+		count++;
 	}
-	client->open_count++;
-	*lane_r = lane;
-	return RESULT_OK;
+	if (count > 0)
+		result = client->handlers.open(theirs, count, client->context);
+	for (size_t i = 0; i < count; i++) {
+		fd_close(&theirs[i]);
+		if (result == RESULT_OK)
+			lane_client_put(client, lanes[i]);
+		else
+			lane_client_close(lanes[i]);
+	}
+	return result == RESULT_OK ? RESULT_OK : RESULT_CLOSED;
 }
 
 enum result
@@ -264,10 +294,10 @@ lane_client_take(struct lane_client *client, void *owner, struct lane **lane_r)
 {
 	enum result result = RESULT_OK;
 
-	*lane_r = lane_client_take_idle(client);
-	if (*lane_r == NULL)
-		result = lane_client_add(client, lane_r);
-	if (result == RESULT_OK)
+	if (client->idle_count == 0)
+		result = lane_client_add(client);
+	*lane_r = result == RESULT_OK ? lane_client_take_idle(client) : NULL;
+	if (*lane_r != NULL)
 		(*lane_r)->owner = owner;
 	return result;
 }

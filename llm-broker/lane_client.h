@@ -24,13 +24,15 @@
 #define LANE_CLIENT_PRIORITY 2
 
 #define LANE_CLIENT_READ 32768U /* bytes of one read */
+#define LANE_CLIENT_BATCH 16U   /* lanes made at one time, at most */
 
 struct lane;        /* opaque */
 struct lane_client; /* the pool; opaque */
 
 struct lane_client_handlers {
-	/* Give llm-key its end; fd stays the caller's. */
-	enum result (*open)(int fd, void *context);
+	/* Give llm-key its ends, at most LANE_CLIENT_BATCH; they stay the
+	 * caller's. */
+	enum result (*open)(const int *fds, size_t count, void *context);
 	/* A lane with an owner has something to read, or room. */
 	void (*on_ready)(void *owner, bool readable, bool writable);
 	/* From inside lane_client_read. */

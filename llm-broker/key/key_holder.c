@@ -171,11 +171,13 @@ key_holder_on_broker(struct ipc_message *message, void *context)
 		key_holder_on_broken(holder);
 		return;
 	}
-	result =
-	    key_lane_io_add(&holder->world, ipc_message_take_fd(message, 0));
-	if (result != RESULT_OK)
-		log_event(LOG_ERROR_LEVEL, "lane_refused",
-		    LOG_TEXT("result", result_text(result)));
+	for (size_t i = 0; i < message->fd_count; i++) {
+		result = key_lane_io_add(
+		    &holder->world, ipc_message_take_fd(message, i));
+		if (result != RESULT_OK)
+			log_event(LOG_ERROR_LEVEL, "lane_refused",
+			    LOG_TEXT("result", result_text(result)));
+	}
 }
 
 static void

@@ -206,6 +206,22 @@ def many(broker):
     small.end()
 
 
+def burst(broker):
+    """As many calls as may be, before llm-key has looked at one."""
+    count = 200 if SANITIZED else 1000
+    agents = [broker.agent() for _ in range(count)]
+    for agent in agents:
+        agent.sendall(request(broker))
+    check("all of them wait for their answer", until(
+        lambda: broker.stats()["running"] == count), broker.stats())
+    for _ in agents:
+        broker.call().data(response(ANSWER))
+    check("each gets it", all(
+        read_response(agent)[0] == 200 for agent in agents))
+    for agent in agents:
+        agent.close()
+
+
 def ends(broker):
     """Agents that leave, and providers that break."""
     agent = broker.agent()
@@ -535,7 +551,7 @@ def main():
     check("no line has a key or a request's text",
           KEY not in log and "hello" not in log and "forty" not in log)
     check("it ends in order", broker.end() == 83)
-    for step in (many, echoes, rotation):
+    for step in (many, burst, echoes, rotation):
         broker = Broker()
         if step is echoes:
             step(broker, False)

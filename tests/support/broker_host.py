@@ -156,6 +156,7 @@ class Broker:
         self.listener = socket.create_server(("127.0.0.1", 0), backlog=2048)
         self.port = self.listener.getsockname()[1]
         self.usage, self.decisions, self.lanes = [], [], []
+        self.made = []  # lanes that no call was seen in
         self.control, theirs = socket.socketpair(
             socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen(
@@ -229,12 +230,14 @@ class Broker:
 
     def new_lane(self, seconds=10):
         """Take an end of a lane that the broker made."""
-        ready, _, _ = select.select([self.key], [], [], seconds)
-        if not ready:
-            return None
-        data, fds, _, _ = socket.recv_fds(self.key, 65536, 1)
-        assert json.loads(data)["type"] == "upstream_open", data
-        lane = socket.socket(fileno=fds[0])
+        if not self.made:
+            ready, _, _ = select.select([self.key], [], [], seconds)
+            if not ready:
+                return None
+            data, fds, _, _ = socket.recv_fds(self.key, 65536, 16)
+            assert json.loads(data)["type"] == "upstream_open", data
+            self.made = [socket.socket(fileno=fd) for fd in fds]
+        lane = self.made.pop(0)
         lane.setblocking(True)
         lane.settimeout(20)
         self.lanes.append(lane)
