@@ -75,12 +75,14 @@ call_policy_number(
 }
 
 /* The most tokens that the call can produce: the largest of the limits it
- * names, times the choices. */
-static void
+ * names, or the one that it is given, times the choices. True: it names
+ * none. */
+static bool
 call_policy_output(const struct provider_path *path, const json_t *object,
     struct call_policy *policy)
 {
 	uint64_t limit = 0, named, choices = 1;
+	bool unnamed;
 	size_t i;
 
 	for (i = 0; i < json_array_size(path->output_limit); i++) {
@@ -90,16 +92,18 @@ call_policy_output(const struct provider_path *path, const json_t *object,
 		if (named > limit)
 			limit = named;
 	}
-	if (limit == 0)
+	unnamed = limit == 0;
+	if (unnamed)
 		limit = path->output_default;
 	if (path->choices != NULL)
 		choices = call_policy_number(
 		    object, path->choices, CALL_POLICY_CHOICES_MAX, 1);
 	policy->output_tokens = limit * choices;
+	return unnamed && path->output_default > 0 &&
+	       json_array_size(path->output_limit) > 0;
 }
 
-/* Does a streaming call lack the usage that we need? Splits the dotted path
- * in two. */
+/* Does a streaming call lack the usage that we need? */
 static bool
 call_policy_wants_usage(const struct provider_path *path, const json_t *object,
     const struct call_policy *policy)
@@ -108,15 +112,38 @@ call_policy_wants_usage(const struct provider_path *path, const json_t *object,
 	       !json_is_true(call_json_at(object, path->include_usage));
 }
 
-/* What is to be put in: the forced fields that are absent, and usage. */
+/* Put a value at a path of one or two names into extra, beside what object
+ * has there. Takes the value. */
+static void
+call_policy_put(
+    const json_t *object, json_t *extra, const char *path, json_t *value)
+{
+	const char *dot = strchr(path, '.');
+	char field[64];
+	json_t *part;
+
+	if (dot == NULL) {
+		(void)json_object_set_new(extra, path, value);
+		return;
+	}
+	(void)snprintf(field, sizeof(field), "%.*s", (int)(dot - path), path);
+	part = json_copy(json_object_get(object, field));
+	if (!json_is_object(part)) {
+		json_decref(part);
+		part = json_object();
+	}
+	(void)json_object_set_new(part, dot + 1, value);
+	(void)json_object_set_new(extra, field, part);
+}
+
+/* What is to be put in: the forced fields that are absent, the limit that
+ * was reserved, and usage. */
 static json_t *
 call_policy_extra(const struct provider_path *path, const struct grant *grant,
-    const json_t *object, bool usage)
+    const json_t *object, bool limit, bool usage)
 {
-	json_t *extra = json_object(), *part;
-	const char *name, *dot;
-	json_t *value;
-	char field[64];
+	json_t *extra = json_object(), *value;
+	const char *name;
 
 	if ((path->force_unless & grant_opt_ins(grant)) == 0)
 		json_object_foreach(
@@ -125,18 +152,13 @@ call_policy_extra(const struct provider_path *path, const struct grant *grant,
 			if (json_object_get(object, name) == NULL)
 				(void)json_object_set(extra, name, value);
 		}
-	if (!usage)
-		return extra;
-	dot = strchr(path->include_usage, '.');
-	(void)snprintf(field, sizeof(field), "%.*s",
-	    (int)(dot - path->include_usage), path->include_usage);
-	part = json_copy(json_object_get(object, field));
-	if (!json_is_object(part)) {
-		json_decref(part);
-		part = json_object();
-	}
-	(void)json_object_set_new(part, dot + 1, json_true());
-	(void)json_object_set_new(extra, field, part);
+	if (limit)
+		call_policy_put(object, extra,
+		    json_string_value(json_array_get(path->output_limit, 0)),
+		    json_integer((json_int_t)path->output_default));
+	if (usage)
+		call_policy_put(
+		    object, extra, path->include_usage, json_true());
 	return extra;
 }
 
@@ -207,13 +229,14 @@ call_policy_complete(const struct call_target *target,
     const struct grant *grant, json_t *object, struct buffer *body,
     struct call_policy *policy, struct call_fault *fault)
 {
+	bool limit = call_policy_output(target->path, object, policy);
 	json_t *extra;
 	enum result result = RESULT_OK;
 
 	policy->usage_added =
 	    call_policy_wants_usage(target->path, object, policy);
-	extra =
-	    call_policy_extra(target->path, grant, object, policy->usage_added);
+	extra = call_policy_extra(
+	    target->path, grant, object, limit, policy->usage_added);
 	if (extra == NULL)
 		result = RESULT_NO_MEMORY;
 	else if (call_policy_overlaps(object, extra))
@@ -242,7 +265,6 @@ call_policy_object(const struct call_target *target, const struct grant *grant,
 	if (path->stream == PROVIDER_STREAM_BODY)
 		policy->stream =
 		    json_is_true(json_object_get(object, path->stream_field));
-	call_policy_output(path, object, policy);
 	call_policy_complete(target, grant, object, body, policy, fault);
 }
 

@@ -26,7 +26,7 @@
  *                               openai_embeddings, none
  *    "include_usage":"stream_options.include_usage",
  *    "output_limit":["max_completion_tokens","max_tokens"],    dotted paths
- *    "output_default":4096,     tokens reserved when the client sets none
+ *    "output_default":4096,     put in and reserved when it sets none
  *    "choices":"n",             multiplies it; dotted path
  *    "chat":true,               call_llm may use it
  *    "content_types":["application/json","text/event-stream"]}]}

@@ -318,6 +318,20 @@ provider_row_read_output(struct provider_row *load)
 		    load->json, load->path, "chat", &row->chat, load->fault);
 }
 
+/* The first limit is put into bodies that name none. */
+static bool
+provider_row_limit_fits(const struct provider_path *row)
+{
+	const char *name =
+	    json_string_value(json_array_get(row->output_limit, 0));
+	const char *dot = name == NULL ? NULL : strchr(name, '.');
+
+	return name == NULL || row->output_default == 0 ||
+	       (name[0] != '\0' && strlen(name) < 64 &&
+		   (dot == NULL || (dot != name && dot[1] != '\0' &&
+				       strchr(dot + 1, '.') == NULL)));
+}
+
 /* What the parts say together. */
 static void
 provider_row_check(struct provider_row *load)
@@ -333,6 +347,10 @@ provider_row_check(struct provider_row *load)
 		json_field_fault(load->fault,
 		    "%s.include_usage must be FIELD.FIELD of a body that "
 		    "chooses to stream",
+		    load->path);
+	if (!provider_row_limit_fits(row))
+		json_field_fault(load->fault,
+		    "%s.output_limit[0] must be FIELD or FIELD.FIELD",
 		    load->path);
 	if (row->chat && (row->usage == PROVIDER_USAGE_NONE ||
 			     row->usage == PROVIDER_USAGE_OPENAI_EMBEDDINGS ||

@@ -233,11 +233,11 @@ test_call_closed_force(void **state)
 {
 	struct call_case_row row = {"force", CHAT, JSON,
 	    "{\"model\":\"gpt-4o-mini\",\"messages\":[]}", CALL_OK, 0,
-	    "{\"store\":false,\"model\"", NULL};
+	    "{\"store\":false,\"max_completion_tokens\":4096,\"model\"", NULL};
 
 	(void)state;
 	call_case_check(&test_call_closed_cases[0], &row);
-	row.has = "{\"model\"";
+	row.has = "{\"max_completion_tokens\":4096,\"model\"";
 	row.lacks = "store";
 	call_case_check(&test_call_closed_cases[3], &row);
 }

@@ -88,7 +88,9 @@ test_call_coding_run(const char *coding, const unsigned char *body, size_t len,
 			    call_request_http_status(request), status);
 		else
 			assert_memory_equal(call_request_result(request)->body,
-			    "{\"store\":false,\"model\":\"gpt-4o-mini\"", 36);
+			    "{\"store\":false,\"max_completion_tokens\":4096,"
+			    "\"model\":\"gpt-4o-mini\"",
+			    65);
 		call_request_free(&request);
 	}
 	buffer_free(&bytes);

@@ -176,6 +176,8 @@ static const struct {
 	"include_usage must be"},
     {"row_include_usage_deep", "paths.0.include_usage", "\"a.b.c\"",
 	"include_usage must be"},
+    {"row_output_limit_deep", "paths.0.output_limit", "[\"a.b.c\"]",
+	"output_limit[0] must be FIELD"},
     {"row_output_limit", "paths.0.output_limit", "[1]", "output_limit[0]"},
     {"row_content_types", "paths.0.content_types", "[]",
 	"content_types is empty"},
