@@ -409,6 +409,19 @@ def rotation():
     key.stop()
 
 
+def untold():
+    """The broker cannot be told what to look for: no key goes anywhere."""
+    place = started(lambda *_: world.answer())
+    lane = place.key.lane()
+    place.key.broker.shutdown(socket.SHUT_RD)
+    place.key.give_key("one", world.KEY + "-new")
+    check("without a way to tell the broker of a key it ends",
+          place.key.process.wait(10) == 84, place.key.text()[-500:])
+    check("and no key went out", place.server.connections == 0)
+    lane.close()
+    place.key.stop()
+
+
 def breaker():
     place = started(lambda *_: world.answer(b"no\n", b"401 Unauthorized"),
                     breaker_ms=800)
@@ -573,6 +586,7 @@ broken_lanes()
 keys()
 bad_keys()
 rotation()
+untold()
 breaker()
 cancelled()
 early_answer()
