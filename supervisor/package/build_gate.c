@@ -127,18 +127,19 @@ build_gate_start(struct event_base *base, const struct config *config,
     const struct build_gate_spec *spec, build_gate_end *on_end, void *context,
     struct build_gate **gate_r, struct json_fault *fault)
 {
-	int output_fd FD_CLEANUP = spec->output_fd;
 	struct build_gate *gate = calloc(1, sizeof(*gate));
+	int output_fd = spec->output_fd;
 	enum result result;
 
 	*gate_r = NULL;
-	if (gate == NULL)
+	if (gate == NULL) {
+		fd_close(&output_fd);
 		return RESULT_NO_MEMORY;
+	}
 	*gate = (struct build_gate){.output_fd = output_fd,
 	    .watch_fd = -1,
 	    .on_end = on_end,
 	    .context = context};
-	output_fd = -1;
 	gate->deadline = evtimer_new(base, build_gate_on_deadline, gate);
 	if (spec->watch_fd >= 0)
 		gate->watch_fd = gate_part_share(spec->watch_fd, O_WRONLY);
