@@ -6,6 +6,7 @@
 #include "supervisor/command/install_services.h"
 
 #include <stdio.h>
+#include <unistd.h>
 
 #include "supervisor/command/command.h"
 #include "supervisor/package/lockfile.h"
@@ -48,6 +49,7 @@ install_services_open(
 	install->config = services->config;
 	install->host = &services->host;
 	install->progress = install_services_progress;
+	install->watch_fd = STDERR_FILENO;
 	code = command_ledger_open(&services->ledger);
 	install->base = services->ledger.base;
 	install->audit = services->ledger.audit;
