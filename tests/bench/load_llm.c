@@ -445,15 +445,20 @@ load_llm_read(struct load_llm_slot *slot)
 		load_llm_again(slot, "the connection was closed");
 }
 
-/* Those whose turn to begin came. */
+/* Those whose turn to begin came. Without TLS they connect only then: who
+ * is connected and says nothing may be turned away. */
 static void
 load_llm_begin(uint64_t now)
 {
 	static size_t begun;
 
-	while (begun < load_llm_slot_count &&
-	       load_llm_slots[begun].begin_ns <= now)
-		load_llm_ask(&load_llm_slots[begun++]);
+	for (; begun < load_llm_slot_count &&
+	       load_llm_slots[begun].begin_ns <= now;
+	     begun++) {
+		if (load_llm_tls == NULL)
+			load_llm_open(&load_llm_slots[begun]);
+		load_llm_ask(&load_llm_slots[begun]);
+	}
 }
 
 static double
@@ -577,7 +582,7 @@ main(int argc, char **argv)
 	load_llm_slots = calloc(load_llm_slot_count, sizeof(*load_llm_slots));
 	if (load_llm_slots == NULL || load_llm_epoll < 0)
 		load_llm_fail("calloc");
-	for (size_t i = 0; i < load_llm_slot_count; i++)
+	for (size_t i = 0; load_llm_tls != NULL && i < load_llm_slot_count; i++)
 		load_llm_open(&load_llm_slots[i]);
 	load_llm_report(load_llm_run(atof(argv[5])));
 	return 0;
