@@ -10,8 +10,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "llm-broker/json_tree.h"
-
 struct call_json_counts {
 	size_t depth, deepest, values, containers;
 };
@@ -122,9 +120,6 @@ call_json_parse(const char *bytes, size_t len, json_t **object_r,
 			: "JSON with too many values");
 		return RESULT_TOO_LONG;
 	}
-	*object_r = json_tree_read(bytes, len);
-	if (*object_r != NULL)
-		return RESULT_OK;
 	*object_r = json_loadb(bytes, len, JSON_REJECT_DUPLICATES, &error);
 	if (*object_r == NULL) {
 		if (json_error_code(&error) == json_error_out_of_memory)
