@@ -487,3 +487,14 @@ confine_enter(const struct confine_spec *spec, struct confine_layers *layers_r,
 	return confine_enter_steps(
 	    spec, confine_steps, layers_r, detail_r, detail_size);
 }
+
+json_t *
+confine_ready(const struct confine_layers *layers)
+{
+	return json_pack("{s:{s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:i}}", "layers",
+	    "no_new_privs", layers->no_new_privs, "seccomp", layers->seccomp,
+	    "landlock", layers->landlock, "unprivileged", layers->unprivileged,
+	    "not_dumpable", layers->not_dumpable, "no_core", layers->no_core,
+	    "no_capabilities", layers->no_capabilities, "one_thread",
+	    layers->one_thread, "landlock_abi", layers->landlock_abi);
+}

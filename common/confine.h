@@ -8,6 +8,7 @@
 #ifndef COMMON_CONFINE_H
 #define COMMON_CONFINE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,6 +75,10 @@ struct confine_layers {
 	    no_core, no_capabilities, one_thread;
 	int landlock_abi;
 };
+
+/* The body of `ready`: every layer by its name, so that one that is left out
+ * is noticed. Caller owns it; NULL: no memory. */
+json_t *confine_ready(const struct confine_layers *layers);
 
 /* Allowed to every process of ours: memory, the loop, its sockets, time. */
 extern const struct confine_syscall confine_base[];

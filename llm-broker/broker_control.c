@@ -292,14 +292,8 @@ enum result
 broker_control_ready(
     struct broker_control *control, const struct confine_layers *layers)
 {
-	json_t *body = json_pack("{s:{s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:i}}",
-	    "layers", "no_new_privs", layers->no_new_privs, "seccomp",
-	    layers->seccomp, "landlock", layers->landlock, "unprivileged",
-	    layers->unprivileged, "not_dumpable", layers->not_dumpable,
-	    "no_core", layers->no_core, "no_capabilities",
-	    layers->no_capabilities, "one_thread", layers->one_thread,
-	    "landlock_abi", layers->landlock_abi);
-	enum result result = broker_control_send(control, IPC_READY, 0, body);
+	enum result result =
+	    broker_control_send(control, IPC_READY, 0, confine_ready(layers));
 
 	if (result == RESULT_OK)
 		peer_set_state(control->peer, IPC_RUNNING);

@@ -169,13 +169,7 @@ key_control_ready(
 	enum result result;
 
 	ipc_message_init(&message, IPC_READY, 0);
-	message.body = json_pack("{s:{s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:b,s:i}}",
-	    "layers", "no_new_privs", layers->no_new_privs, "seccomp",
-	    layers->seccomp, "landlock", layers->landlock, "unprivileged",
-	    layers->unprivileged, "not_dumpable", layers->not_dumpable,
-	    "no_core", layers->no_core, "no_capabilities",
-	    layers->no_capabilities, "one_thread", layers->one_thread,
-	    "landlock_abi", layers->landlock_abi);
+	message.body = confine_ready(layers);
 	result = message.body != NULL ? peer_send(control->peer, &message)
 				      : RESULT_NO_MEMORY;
 	ipc_message_clear(&message);

@@ -208,13 +208,7 @@ main_ready(struct main_process *process, const struct confine_layers *layers)
 	struct ipc_message message;
 
 	ipc_message_init(&message, IPC_READY, 0);
-	message.body = json_pack(
-	    "{s:{s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:i}}", "layers",
-	    "no_new_privs", layers->no_new_privs, "seccomp", layers->seccomp,
-	    "landlock", layers->landlock, "unprivileged", layers->unprivileged,
-	    "not_dumpable", layers->not_dumpable, "no_core", layers->no_core,
-	    "no_capabilities", layers->no_capabilities, "one_thread",
-	    layers->one_thread, "landlock_abi", layers->landlock_abi);
+	message.body = confine_ready(layers);
 	if (peer_send(process->peer, &message) != RESULT_OK)
 		log_fatal(IPC_EXIT_PROTOCOL, "gate_ready", "not sent");
 	ipc_message_clear(&message);

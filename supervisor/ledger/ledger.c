@@ -327,17 +327,6 @@ ledger_new(struct event_base *base, int dir_fd, struct ledger **ledger_r,
 	return RESULT_OK;
 }
 
-static json_t *
-ledger_layers(const struct confine_layers *layers)
-{
-	return json_pack("{s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:b, s:i}",
-	    "no_new_privs", layers->no_new_privs, "seccomp", layers->seccomp,
-	    "landlock", layers->landlock, "unprivileged", layers->unprivileged,
-	    "not_dumpable", layers->not_dumpable, "no_core", layers->no_core,
-	    "no_capabilities", layers->no_capabilities, "one_thread",
-	    layers->one_thread, "landlock_abi", layers->landlock_abi);
-}
-
 static enum result
 ledger_say_ready(struct ledger *ledger, const struct confine_layers *layers)
 {
@@ -345,7 +334,7 @@ ledger_say_ready(struct ledger *ledger, const struct confine_layers *layers)
 	enum result result;
 
 	ipc_message_init(&message, IPC_READY, 0);
-	message.body = json_pack("{s:o}", "layers", ledger_layers(layers));
+	message.body = confine_ready(layers);
 	result = message.body == NULL ? RESULT_NO_MEMORY
 				      : peer_send(ledger->peer, &message);
 	ipc_message_clear(&message);

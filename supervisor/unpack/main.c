@@ -41,10 +41,7 @@ main_ready(const struct confine_layers *layers)
 	struct ipc_message message;
 
 	ipc_message_init(&message, IPC_READY, 0);
-	message.body = json_pack("{s:{s:b,s:b,s:b,s:b,s:i}}", "layers",
-	    "seccomp", layers->seccomp, "landlock", layers->landlock,
-	    "no_new_privs", layers->no_new_privs, "unprivileged",
-	    layers->unprivileged, "landlock_abi", layers->landlock_abi);
+	message.body = confine_ready(layers);
 	main_send(&message);
 	ipc_message_clear(&message);
 }

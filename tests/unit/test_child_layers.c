@@ -10,7 +10,10 @@
 
 #include "supervisor/child_layers.h"
 
-#define ALL "\"no_new_privs\":true,\"seccomp\":true,\"unprivileged\":true"
+#define MOST                                                            \
+	"\"no_new_privs\":true,\"seccomp\":true,\"unprivileged\":true," \
+	"\"not_dumpable\":true,\"no_capabilities\":true"
+#define ALL MOST ",\"no_core\":true,\"one_thread\":true"
 
 static const struct {
 	const char *text;
@@ -29,6 +32,11 @@ static const struct {
 	true, "seccomp"},
     {"{\"no_new_privs\":true,\"unprivileged\":true,\"landlock\":true}", false,
 	"seccomp"},
+    {"{" MOST ",\"landlock\":true,\"one_thread\":true}", false, "no_core"},
+    {"{" MOST ",\"landlock\":true,\"no_core\":true}", false, "one_thread"},
+    {"{\"no_new_privs\":true,\"seccomp\":true,\"unprivileged\":true,"
+     "\"landlock\":true}",
+	false, "not_dumpable"},
     {"{}", false, "no_new_privs"},
 };
 
