@@ -138,6 +138,9 @@ agent_run_on_limit(evutil_socket_t fd, short what, void *context)
 	log_event(LOG_WARN_LEVEL, "agent_run_limit",
 	    LOG_TEXT("llm", run->llm_closed ? "closed" : "open"),
 	    LOG_TEXT("gate", run->gate_done ? "done" : "not done"));
+	if (run->llm != NULL && !run->llm_closed)
+		agent_run_fault(run, "close_timeout",
+		    "what the models were asked could not be settled in time");
 	run->llm_closed = true;
 	if (!run->gate_done && !run->gate_ended &&
 	    (run->signalled || run->plan.package.command == NULL)) {
