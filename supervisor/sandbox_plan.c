@@ -50,20 +50,6 @@ sandbox_plan_copy(char *text_r, size_t size, const char *text)
 	return len < 0 || (size_t)len >= size ? RESULT_TOO_LONG : RESULT_OK;
 }
 
-static bool
-sandbox_plan_override(const struct config *config, const char *name)
-{
-	const json_t *list = config_json(config, "sandbox.overrides");
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		if (word != NULL && strcmp(word, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum result
 sandbox_plan_names(struct sandbox_plan *plan, const struct sandbox_spec *spec,
     struct sandbox_plan_fault *fault)
@@ -94,10 +80,9 @@ sandbox_plan_engine(struct sandbox_plan *plan, const struct config *config,
 		return sandbox_plan_fail(
 		    fault, result, host_fault.code, "%s", host_fault.detail);
 	plan->host_open = true;
-	plan->no_landlock = sandbox_plan_override(config, "no_landlock");
+	plan->no_landlock = config_override(config, "no_landlock");
 	plan->no_limits = !plan->host.memory.limits;
-	if (plan->no_limits &&
-	    !sandbox_plan_override(config, "no_cgroup_limits"))
+	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
 		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
 		    "limits_unavailable",
 		    "memory, process and CPU limits are not in force for "

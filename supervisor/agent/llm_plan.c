@@ -154,20 +154,6 @@ llm_plan_rows(const struct config *config, const json_t *providers,
 	return result;
 }
 
-static bool
-llm_plan_no_landlock(const struct config *config)
-{
-	const json_t *list = config_json(config, "sandbox.overrides");
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		if (word != NULL && strcmp(word, "no_landlock") == 0)
-			return true;
-	}
-	return false;
-}
-
 /* Around the rows: what both processes are told besides. */
 static enum result
 llm_plan_wrap(const struct config *config, struct llm_part_plan *plan,
@@ -175,7 +161,7 @@ llm_plan_wrap(const struct config *config, struct llm_part_plan *plan,
 {
 	const char *level = config_text(config, "log.level");
 	const char *bundle = config_text(config, "llm.ca_bundle");
-	bool no_landlock = llm_plan_no_landlock(config);
+	bool no_landlock = config_override(config, "no_landlock");
 	char servers[LLM_PLAN_SERVERS_MAX];
 	json_t *own = json_array();
 	json_int_t ca = 0;

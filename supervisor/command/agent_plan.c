@@ -12,7 +12,6 @@
 #include <string.h>
 
 #include "common/fd.h"
-#include "egress-proxy/policy_entry.h"
 #include "supervisor/agent/llm_plan.h"
 #include "supervisor/child.h"
 
@@ -123,59 +122,20 @@ agent_plan_command(struct agent_plan *plan)
 	return RESULT_OK;
 }
 
-/* A lockfile cannot hold what only the operator may say. */
-static enum result
-agent_plan_domains(struct agent_plan *plan)
-{
-	const json_t *list = plan->package.domains;
-	enum policy_entry_fault fault;
-	struct policy_entry entry;
-	size_t i;
-
-	for (i = 0; i < json_array_size(list); i++) {
-		const char *text = json_string_value(json_array_get(list, i));
-
-		if (text == NULL)
-			text = "";
-		fault = policy_entry_parse(
-		    text, strlen(text), POLICY_ENTRY_FROM_MANIFEST, &entry);
-		if (fault == POLICY_ENTRY_OK)
-			continue;
-		json_field_fault(&plan->run.fault,
-		    "%s: permissions.allowed_domains[%zu] '%.80s' %s",
-		    plan->package.slug, i, text,
-		    policy_entry_fault_text(fault, entry.name_fault));
-		return agent_plan_fail(plan, RESULT_BAD, "bad_lockfile");
-	}
-	return RESULT_OK;
-}
-
 static enum result
 agent_plan_egress(
     struct agent_plan *plan, const struct agent_run_options *options)
 {
-	json_t *allow = json_array();
-	const json_t *host = config_json(plan->run.config, "egress.allow");
-	bool good = allow != NULL;
-	size_t i;
+	struct run_entry_hosts hosts = {.domains = plan->package.domains,
+	    .field = "permissions.allowed_domains",
+	    .asker = POLICY_ENTRY_FROM_MANIFEST,
+	    .allow = options->allow,
+	    .allow_count = options->allow_count};
+	enum result result =
+	    run_entry_egress(&plan->run, &hosts, &plan->egress);
 
-	if (good && plan->package.domains != NULL)
-		good = json_array_extend(
-			   allow, (json_t *)plan->package.domains) == 0;
-	for (i = 0; good && i < options->allow_count; i++)
-		good = json_array_append_new(
-			   allow, json_string(options->allow[i])) == 0;
-	if (good && json_array_size(allow) + json_array_size(host) > 0) {
-		plan->egress = json_pack("{s:O, s:[], s:O*}", "allow", allow,
-		    "deny", "configured", host);
-		good = plan->egress != NULL;
-	}
-	json_decref(allow);
 	plan->spec.egress = plan->egress;
-	if (good)
-		return RESULT_OK;
-	json_field_fault(&plan->run.fault, "an entry of --allow is no text");
-	return agent_plan_fail(plan, RESULT_BAD, "bad_args");
+	return result;
 }
 
 static enum result
@@ -259,8 +219,6 @@ agent_plan_make(
 	if (result == RESULT_OK)
 		result = agent_plan_command(plan_r);
 	if (result == RESULT_OK)
-		result = agent_plan_domains(plan_r);
-	if (result == RESULT_OK)
 		result = agent_plan_egress(plan_r, options);
 	if (result == RESULT_OK)
 		result = agent_plan_llm(plan_r, options);
@@ -313,5 +271,5 @@ agent_plan_gate(
 	    "output_max", (json_int_t)config_int(config, "sandbox.output_max"),
 	    "product", plan->package.command != NULL, "raw", options->raw,
 	    "log_level", config_text(config, "log.level"), "no_landlock",
-	    run_entry_override(&plan->run, "no_landlock"));
+	    config_override(config, "no_landlock"));
 }

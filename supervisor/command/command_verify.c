@@ -92,20 +92,6 @@ command_verify_open(struct command_verify *verify)
 	return COMMAND_DONE;
 }
 
-static bool
-command_verify_no_landlock(const struct config *config)
-{
-	const json_t *list = config_json(config, "sandbox.overrides"), *item;
-	size_t i;
-
-	json_array_foreach(list, i, item)
-	{
-		if (strcmp(json_string_value(item), "no_landlock") == 0)
-			return true;
-	}
-	return false;
-}
-
 static void
 command_verify_on_done(enum result result, const char *detail, void *context)
 {
@@ -138,8 +124,8 @@ command_verify_hash(struct command_verify *verify, const char *name,
 		return;
 	}
 	one->result = volume_check_start(verify->base, &volume, 1, log_fd,
-	    command_verify_no_landlock(verify->config), command_verify_on_done,
-	    one, &check);
+	    config_override(verify->config, "no_landlock"),
+	    command_verify_on_done, one, &check);
 	if (one->result == RESULT_OK) {
 		one->result = RESULT_INTERNAL;
 		(void)event_loop_run(verify->base);

@@ -162,15 +162,8 @@ doctor_engine_security(struct doctor *doctor, struct doctor_finding *finding)
 static void
 doctor_engine_limits(struct doctor *doctor, struct doctor_finding *finding)
 {
-	const json_t *list = config_json(doctor->config, "sandbox.overrides");
-	bool override = false;
+	bool override = config_override(doctor->config, "no_cgroup_limits");
 
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		override |=
-		    word != NULL && strcmp(word, "no_cgroup_limits") == 0;
-	}
 	if (!doctor->has_host || !doctor->host.memory.known) {
 		doctor_say(finding, false, "not tried: no runtime works");
 		doctor_fix(finding, "see the check runtime");

@@ -78,26 +78,12 @@ doctor_kernel_seccomp(struct doctor *doctor, struct doctor_finding *finding)
 	}
 }
 
-static bool
-doctor_kernel_override(const struct doctor *doctor, const char *name)
-{
-	const json_t *list = config_json(doctor->config, "sandbox.overrides");
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		if (word != NULL && strcmp(word, name) == 0)
-			return true;
-	}
-	return false;
-}
-
 static void
 doctor_kernel_landlock(struct doctor *doctor, struct doctor_finding *finding)
 {
 	long abi = syscall(SYS_landlock_create_ruleset, NULL, 0,
 	    LANDLOCK_CREATE_RULESET_VERSION);
-	bool override = doctor_kernel_override(doctor, "no_landlock");
+	bool override = config_override(doctor->config, "no_landlock");
 
 	if (abi >= 1) {
 		doctor_say(finding, true, "Landlock ABI %ld%s%s", abi,

@@ -297,20 +297,6 @@ egress_plan_servers(const struct config *config, char *servers_r, size_t size)
 	return result;
 }
 
-static bool
-egress_plan_no_landlock(const struct config *config)
-{
-	const json_t *list = config_json(config, "sandbox.overrides");
-
-	for (size_t i = 0; i < json_array_size(list); i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		if (word != NULL && strcmp(word, "no_landlock") == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum result
 egress_plan_options(
     struct egress_plan *plan, const struct config *config, const char *servers)
@@ -323,7 +309,7 @@ egress_plan_options(
 
 	plan->options = json_pack("{s:s, s:s, s:b}", "resolver", servers,
 	    "log_level", config_text(config, "log.level"), "no_landlock",
-	    egress_plan_no_landlock(config));
+	    config_override(config, "no_landlock"));
 	if (plan->options == NULL)
 		return RESULT_NO_MEMORY;
 	for (size_t i = 0; i < sizeof(numbers) / sizeof(numbers[0]); i++) {

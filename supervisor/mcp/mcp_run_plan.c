@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "egress-proxy/policy_entry.h"
 #include "supervisor/gate/gate_config.h"
 
 #define MCP_RUN_PLAN_AROUND 8192 /* bytes of a message around its content */
@@ -161,64 +160,20 @@ mcp_run_plan_environment(
 	plan->spec.env = plan->env;
 }
 
-/* A lockfile cannot hold what only the operator may say. */
-static bool
-mcp_run_plan_domains(struct mcp_run_plan *plan)
-{
-	const json_t *item;
-	size_t i;
-
-	json_array_foreach(plan->package.domains, i, item)
-	{
-		const char *text = json_string_value(item);
-		struct policy_entry entry;
-		enum policy_entry_fault fault = policy_entry_parse(
-		    text, strlen(text), POLICY_ENTRY_FROM_CONSENTED, &entry);
-
-		if (fault == POLICY_ENTRY_OK)
-			continue;
-		json_field_fault(&plan->run.fault,
-		    "%s: mcp_allowed_domains[%zu] '%.100s' %s",
-		    plan->package.slug, i, text,
-		    policy_entry_fault_text(fault, entry.name_fault));
-		return false;
-	}
-	return true;
-}
-
-/* The entry's and the command line's, and apart from them the
- * configuration's. No entry at all is no network at all: no proxy is
- * started. */
 static enum result
 mcp_run_plan_egress(
     struct mcp_run_plan *plan, const struct mcp_run_options *options)
 {
-	json_t *allow = json_array();
-	const json_t *host = config_json(plan->run.config, "egress.allow");
-	bool good = allow != NULL;
-	size_t i;
+	struct run_entry_hosts hosts = {.domains = plan->package.domains,
+	    .field = "mcp_allowed_domains",
+	    .asker = POLICY_ENTRY_FROM_CONSENTED,
+	    .allow = options->allow,
+	    .allow_count = options->allow_count};
+	enum result result =
+	    run_entry_egress(&plan->run, &hosts, &plan->egress);
 
-	if (!mcp_run_plan_domains(plan)) {
-		json_decref(allow);
-		return mcp_run_plan_fail(plan, RESULT_BAD, "bad_lockfile");
-	}
-	if (good && plan->package.domains != NULL)
-		good = json_array_extend(
-			   allow, (json_t *)plan->package.domains) == 0;
-	for (i = 0; good && i < options->allow_count; i++)
-		good = json_array_append_new(
-			   allow, json_string(options->allow[i])) == 0;
-	if (good && json_array_size(allow) + json_array_size(host) > 0) {
-		plan->egress = json_pack("{s:O, s:[], s:O*}", "allow", allow,
-		    "deny", "configured", host);
-		good = plan->egress != NULL;
-	}
-	json_decref(allow);
 	plan->spec.egress = plan->egress;
-	if (good)
-		return RESULT_OK;
-	json_field_fault(&plan->run.fault, "an entry of --allow is no text");
-	return mcp_run_plan_fail(plan, RESULT_BAD, "bad_args");
+	return result;
 }
 
 static void
@@ -340,7 +295,7 @@ mcp_run_plan_gate(
 	    "start_timeout_s", (json_int_t)start_s, "list_timeout_s",
 	    (json_int_t)start_s, "json", options->json, "log_level",
 	    config_text(config, "log.level"), "no_landlock",
-	    run_entry_override(&plan->run, "no_landlock"));
+	    config_override(config, "no_landlock"));
 	good = object != NULL;
 	if (good && options->caller != NULL)
 		good = mcp_run_plan_caller(object, options->caller, line_max);

@@ -68,20 +68,6 @@ build_gate_on_deadline(evutil_socket_t fd, short what, void *context)
 	build_gate_finish(context, "agentnode-gate does not come to an end");
 }
 
-static bool
-build_gate_no_landlock(const struct config *config)
-{
-	const json_t *list = config_json(config, "sandbox.overrides"), *item;
-	size_t i;
-
-	json_array_foreach(list, i, item)
-	{
-		if (strcmp(json_string_value(item), "no_landlock") == 0)
-			return true;
-	}
-	return false;
-}
-
 static enum result
 build_gate_log(int *fd_r, struct json_fault *fault)
 {
@@ -112,7 +98,7 @@ build_gate_part(struct build_gate *gate, struct event_base *base,
 		return result;
 	options = json_pack("{s:s, s:s, s:s, s:b}", "mode", "build", "label",
 	    spec->label, "log_level", config_text(config, "log.level"),
-	    "no_landlock", build_gate_no_landlock(config));
+	    "no_landlock", config_override(config, "no_landlock"));
 	if (options == NULL)
 		return RESULT_NO_MEMORY;
 	result = gate_part_start(base, spec->sandbox_id, options, log_fd, rows,

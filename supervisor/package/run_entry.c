@@ -5,6 +5,7 @@
  */
 #include "supervisor/package/run_entry.h"
 
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -130,17 +131,57 @@ run_entry_image(struct run_entry *run)
 	return run_entry_fail(run, RESULT_NOT_FOUND, "image_missing");
 }
 
-bool
-run_entry_override(const struct run_entry *run, const char *name)
+/* A lockfile cannot hold what only the operator may say. */
+static bool
+run_entry_domains(struct run_entry *run, const struct run_entry_hosts *hosts)
 {
-	const json_t *list = config_json(run->config, "sandbox.overrides");
-	size_t i;
+	for (size_t i = 0; i < json_array_size(hosts->domains); i++) {
+		const char *text =
+		    json_string_value(json_array_get(hosts->domains, i));
+		enum policy_entry_fault fault;
+		struct policy_entry entry;
 
-	for (i = 0; i < json_array_size(list); i++) {
-		const char *word = json_string_value(json_array_get(list, i));
-
-		if (word != NULL && strcmp(word, name) == 0)
-			return true;
+		if (text == NULL)
+			text = "";
+		fault = policy_entry_parse(
+		    text, strlen(text), hosts->asker, &entry);
+		if (fault == POLICY_ENTRY_OK)
+			continue;
+		json_field_fault(&run->fault, "%s: %s[%zu] '%.80s' %s",
+		    run->slug, hosts->field, i, text,
+		    policy_entry_fault_text(fault, entry.name_fault));
+		return false;
 	}
-	return false;
+	return true;
+}
+
+enum result
+run_entry_egress(struct run_entry *run, const struct run_entry_hosts *hosts,
+    json_t **egress_r)
+{
+	const json_t *host = config_json(run->config, "egress.allow");
+	json_t *allow;
+	bool good;
+
+	*egress_r = NULL;
+	if (!run_entry_domains(run, hosts))
+		return run_entry_fail(run, RESULT_BAD, "bad_lockfile");
+	allow = json_array();
+	good = allow != NULL;
+	if (good && hosts->domains != NULL)
+		good = json_array_extend(
+			   allow, (json_t *)(uintptr_t)hosts->domains) == 0;
+	for (size_t i = 0; good && i < hosts->allow_count; i++)
+		good = json_array_append_new(
+			   allow, json_string(hosts->allow[i])) == 0;
+	if (good && json_array_size(allow) + json_array_size(host) > 0) {
+		*egress_r = json_pack("{s:O, s:[], s:O*}", "allow", allow,
+		    "deny", "configured", host);
+		good = *egress_r != NULL;
+	}
+	json_decref(allow);
+	if (good)
+		return RESULT_OK;
+	json_field_fault(&run->fault, "an entry of --allow is no text");
+	return run_entry_fail(run, RESULT_BAD, "bad_args");
 }

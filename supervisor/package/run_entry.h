@@ -11,6 +11,7 @@
 
 #include "common/json_field.h"
 #include "common/result.h"
+#include "egress-proxy/policy_entry.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/policy/config.h"
 
@@ -51,7 +52,20 @@ const char *run_entry_shown(const struct run_entry *run);
 enum result run_entry_trust(struct run_entry *run);
 enum result run_entry_image(struct run_entry *run);
 
-/* Is this named override of the configuration in force? */
-bool run_entry_override(const struct run_entry *run, const char *name);
+/* Which hosts a run is to reach: those of its entry, judged as what they
+ * are, and the operator's --allow. */
+struct run_entry_hosts {
+	const json_t *domains; /* of the entry, or NULL */
+	const char *field;     /* its name, for sentences */
+	enum policy_entry_asker asker;
+	const char *const *allow;
+	size_t allow_count;
+};
+
+/* As sandbox_spec.egress wants it, with the configuration's apart from the
+ * others; caller owns it. NULL: no entry at all, which is no network at
+ * all. */
+enum result run_entry_egress(struct run_entry *run,
+    const struct run_entry_hosts *hosts, json_t **egress_r);
 
 #endif

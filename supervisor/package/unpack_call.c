@@ -111,21 +111,6 @@ unpack_call_log(int *fd_r)
 	return result;
 }
 
-static bool
-unpack_call_no_landlock(const struct config *config)
-{
-	const json_t *overrides = config_json(config, "sandbox.overrides");
-	json_t *name;
-	size_t index;
-
-	json_array_foreach((json_t *)overrides, index, name)
-	{
-		if (strcmp(json_string_value(name), "no_landlock") == 0)
-			return true;
-	}
-	return false;
-}
-
 /* The owner of the folder for the user's own files; 0 is the process's own
  * unprivileged uid. */
 static uid_t
@@ -162,7 +147,7 @@ unpack_call_child(struct event_base *base, const struct config *config,
 	child.config = json_pack("{s:{s:I,s:I,s:b}}", "options", "roots",
 	    (json_int_t)spec->root_count, "timeout_s",
 	    (json_int_t)spec->timeout_s, "no_landlock",
-	    unpack_call_no_landlock(config));
+	    config_override(config, "no_landlock"));
 	result = child.config == NULL
 		     ? RESULT_NO_MEMORY
 		     : child_start(base, &child, &handlers, call, &call->child);

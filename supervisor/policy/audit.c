@@ -325,18 +325,6 @@ audit_open_dir(const char *home, int *fd_r, struct json_fault *fault)
 	return result;
 }
 
-static bool
-audit_overrides_landlock(const struct config *config)
-{
-	const json_t *list = config_json(config, "sandbox.overrides"), *item;
-	size_t i;
-
-	json_array_foreach(
-	    list, i, item) if (strcmp(json_string_value(item), "no_landlock") ==
-			       0) return true;
-	return false;
-}
-
 static json_t *
 audit_config_body(struct json_fault *fault)
 {
@@ -347,7 +335,7 @@ audit_config_body(struct json_fault *fault)
 		return NULL;
 	body = json_pack("{s:{s:s, s:b}}", "options", "log_level",
 	    config_text(config, "log.level"), "no_landlock",
-	    audit_overrides_landlock(config));
+	    config_override(config, "no_landlock"));
 	config_free(&config);
 	return body;
 }

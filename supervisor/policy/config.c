@@ -270,6 +270,20 @@ config_json(const struct config *config, const char *key)
 	return config_slot(config, key)->value;
 }
 
+bool
+config_override(const struct config *config, const char *word)
+{
+	const json_t *list = config_json(config, "sandbox.overrides");
+
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *one = json_string_value(json_array_get(list, i));
+
+		if (one != NULL && strcmp(one, word) == 0)
+			return true;
+	}
+	return false;
+}
+
 const char *
 config_origin(const struct config *config, const char *key)
 {

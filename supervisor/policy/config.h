@@ -40,6 +40,8 @@ int64_t config_int(const struct config *config, const char *key);
 bool config_bool(const struct config *config, const char *key);
 /* Any type, as JSON: sizes are integers. NULL when unset. */
 const json_t *config_json(const struct config *config, const char *key);
+/* Is this word of sandbox.overrides in force: may that layer be missing? */
+bool config_override(const struct config *config, const char *word);
 /* "default", "user", "environment" or "policy". */
 const char *config_origin(const struct config *config, const char *key);
 
