@@ -210,7 +210,7 @@ test_dial_overtakes(void **context)
 	test_dial_run(&state, addresses, 3, port, &options);
 	assert_int_equal(state.result, RESULT_OK);
 	test_dial_is(&state.address, "127.0.0.7");
-	assert_in_range(state.took_ms, 118, 1000);
+	assert_in_range(state.took_ms, 90, 1000); /* more than one delay */
 	fd_close(&state.fd);
 	for (i = 0; i < 6; i++)
 		fd_close(&fillers[i]);
@@ -238,7 +238,7 @@ test_dial_deadline(void **context)
 	assert_int_equal(state.result, RESULT_TIMEOUT);
 	assert_int_equal(state.error, ETIMEDOUT);
 	assert_int_equal(state.fd, -1);
-	assert_in_range(state.took_ms, 149, 2000);
+	assert_in_range(state.took_ms, 100, 2000);
 	for (i = 0; i < 3; i++)
 		fd_close(&fillers[i]);
 	fd_close(&silent);

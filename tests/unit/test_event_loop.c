@@ -35,7 +35,7 @@ test_event_loop_runs_and_stops(void **state)
 	timer = event_new(base, -1, 0, test_event_loop_stop, base);
 	event_add(timer, &delay);
 	assert_int_equal(event_loop_run(base), RESULT_OK);
-	assert_in_range(event_loop_now_ms() - start, 19, 5000);
+	assert_in_range(event_loop_now_ms() - start, 15, 5000);
 	event_free(timer);
 	event_base_free(base);
 }

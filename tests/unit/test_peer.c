@@ -495,7 +495,7 @@ test_peer_first_silence(void **state)
 	assert_int_equal(peer_receive_first(pair[1], IPC_GATE, IPC_SUPERVISOR,
 			     80, &message, detail, sizeof(detail)),
 	    RESULT_TIMEOUT);
-	assert_in_range(event_loop_now_ms() - start, 79, 3000);
+	assert_in_range(event_loop_now_ms() - start, 60, 3000);
 	fd_close(&pair[0]);
 	assert_int_equal(peer_receive_first(pair[1], IPC_GATE, IPC_SUPERVISOR,
 			     80, &message, detail, sizeof(detail)),
