@@ -50,7 +50,8 @@ static const char *const ipc_catalogue_kinds[] = {
 static const char *const ipc_catalogue_key_states[] = {
     "found", "missing", "unavailable", NULL};
 static const char *const ipc_catalogue_verdicts[] = {"allow", "deny", NULL};
-static const char *const ipc_catalogue_methods[] = {"call", "list", NULL};
+static const char *const ipc_catalogue_methods[] = {
+    "call", "list", "cancel", NULL};
 
 static const struct ipc_field ipc_catalogue_none[] = {END};
 static const struct ipc_field ipc_catalogue_config[] = {

@@ -270,6 +270,9 @@ tool_pool_call(struct tool_pool *pool, const struct tool_pool_call *call)
 	if (row == NULL) {
 		log_event(LOG_ERROR_LEVEL, "tool_calls_overflow");
 		fd_close(&fd);
+		pool->handlers.on_answer(call->id, "too_many_requests",
+		    tool_refusal_sentence("too_many_requests"), -1,
+		    pool->context);
 		return;
 	}
 	*row = (struct tool_pool_row){.used = true,
@@ -290,6 +293,26 @@ tool_pool_call(struct tool_pool *pool, const struct tool_pool_call *call)
 	/* From the loop: starting a package takes a while. */
 	row->waits = true;
 	tool_pool_later(pool);
+}
+
+void
+tool_pool_cancel(struct tool_pool *pool, uint64_t id)
+{
+	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
+		struct tool_pool_row *row = &pool->rows[i];
+		size_t place;
+
+		if (!row->used || row->id != id)
+			continue;
+		place = tool_pool_find(pool, row->package);
+		if (!row->waits && !row->failed &&
+		    place < TOOL_POOL_SESSIONS_MAX)
+			tool_session_cancel(
+			    pool->sessions[place], (uint64_t)i + 1);
+		fd_close(&row->args_fd);
+		row->used = false;
+		tool_pool_later(pool);
+	}
 }
 
 /* --- the loop ----------------------------------------------------------- */

@@ -44,7 +44,8 @@ struct tool_pool_call {
 };
 
 struct tool_pool_handlers {
-	/* Once for every call, never before tool_pool_call returns. code "":
+	/* Once for every call that is not cancelled; not before tool_pool_call
+	 * returns, but for one above TOOL_POOL_CALLS_MAX. code "":
 	 * fd is a sealed memfd with the MCP result and to be taken over;
 	 * otherwise a documented code, one sentence, and -1. */
 	void (*on_answer)(uint64_t id, const char *code, const char *detail,
@@ -59,6 +60,9 @@ enum result tool_pool_new(struct event_base *base, struct audit *audit,
     const struct tool_pool_handlers *handlers, void *context,
     struct tool_pool **pool_r);
 void tool_pool_call(struct tool_pool *pool, const struct tool_pool_call *call);
+/* The caller no longer waits for that call of its: the package is told, and
+ * there is no answer. It stays counted. */
+void tool_pool_cancel(struct tool_pool *pool, uint64_t id);
 /* The run is over: calls that wait are answered with "run_ended". code "":
  * in order (a server's state is kept); else everything is killed at once. */
 void tool_pool_close(struct tool_pool *pool, const char *code);

@@ -131,9 +131,9 @@ tool_session_send(struct tool_session *session, struct tool_session_job *job)
 	int fd = job->args_fd;
 
 	job->args_fd = -1;
-	/* A failed send ends the gate, and its end answers the job. */
-	(void)gate_part_work(session->gate, job->list,
-	    job->has_tool ? job->tool : NULL, fd, &job->work);
+	if (gate_part_work(session->gate, job->list,
+		job->has_tool ? job->tool : NULL, fd, &job->work) != RESULT_OK)
+		tool_session_close(session, "gate_died", "a job is not sent");
 }
 
 static struct tool_session_job *
@@ -171,6 +171,21 @@ tool_session_call(
 	    call->tool != NULL ? call->tool : "");
 	if (session->gate_ready)
 		tool_session_send(session, job);
+}
+
+void
+tool_session_cancel(struct tool_session *session, uint64_t id)
+{
+	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
+		struct tool_session_job *job = &session->jobs[i];
+
+		if (!job->used || job->id != id)
+			continue;
+		if (job->work != 0)
+			gate_part_cancel(session->gate, job->work);
+		fd_close(&job->args_fd);
+		job->used = false;
+	}
 }
 
 /* --- the gate ----------------------------------------------------------- */

@@ -23,7 +23,8 @@ struct tool_session_fault {
 };
 
 struct tool_session_handlers {
-	/* Once for every job; code "": fd is a sealed memfd, taken. */
+	/* Once for every job but a cancelled one; code "": fd is a sealed
+	 * memfd, taken. */
 	void (*on_answer)(uint64_t id, const char *code, const char *detail,
 	    int fd, void *context);
 	/* Once: sandbox, gate and trees are gone, jobs are answered. */
@@ -40,6 +41,10 @@ enum result tool_session_new(struct event_base *base, struct audit *audit,
 /* call as tool_pool.h has it; its package is this one's. */
 void tool_session_call(
     struct tool_session *session, const struct tool_pool_call *call);
+
+/* Nobody waits for the job of that id: the package may stop working on it,
+ * and it has no on_answer. */
+void tool_session_cancel(struct tool_session *session, uint64_t id);
 
 /* End it; jobs that wait are answered with code (or "run_ended"). code "":
  * in order. */

@@ -217,6 +217,16 @@ agent_run_parts_on_tool_call(struct gate_part_call *call, void *context)
 	    run->gate, asked.id, "run_ended", "the run is over", -1);
 }
 
+static void
+agent_run_parts_on_tool_cancel(uint64_t id, void *context)
+{
+	struct agent_run *run = context;
+
+	if (run->tools != NULL)
+		tool_pool_cancel(run->tools, id);
+	agent_run_parts_record_call(run, id, "cancelled");
+}
+
 static enum result
 agent_run_parts_start_gate(struct agent_run *run)
 {
@@ -225,6 +235,7 @@ agent_run_parts_start_gate(struct agent_run *run)
 	    .on_end = agent_run_parts_on_gate_end,
 	    .on_listening = agent_run_parts_on_listening,
 	    .on_tool_call = agent_run_parts_on_tool_call,
+	    .on_tool_cancel = agent_run_parts_on_tool_cancel,
 	    .on_decision = agent_run_parts_on_decision};
 	struct mcp_streams *streams = &run->streams;
 	const struct gate_part_stream rows[] = {

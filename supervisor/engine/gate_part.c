@@ -180,9 +180,12 @@ gate_part_on_tool_call(struct gate_part *part, struct ipc_message *message)
 	    .tool = json_string_value(json_object_get(body, "tool")),
 	    .args_fd = ipc_message_take_fd(message, 0)};
 	const char *method = json_string_value(json_object_get(body, "method"));
+	bool cancel = strcmp(method, "cancel") == 0;
 
 	call.list = strcmp(method, "list") == 0;
-	if (part->handlers.on_tool_call != NULL)
+	if (cancel && part->handlers.on_tool_cancel != NULL)
+		part->handlers.on_tool_cancel(call.id, part->context);
+	if (!cancel && part->handlers.on_tool_call != NULL)
 		part->handlers.on_tool_call(&call, part->context);
 	fd_close(&call.args_fd);
 }
@@ -302,6 +305,15 @@ gate_part_work(struct gate_part *part, bool list, const char *tool, int args_fd,
 	    args_fd);
 	fd_close(&args_fd);
 	return result;
+}
+
+void
+gate_part_cancel(struct gate_part *part, uint64_t id)
+{
+	/* A failed send ends the child, and on_end tells. */
+	if (!part->is_done)
+		(void)gate_part_send_id(part, IPC_WORK, id,
+		    json_pack("{s:s, s:{}}", "job", "cancel", "options"), -1);
 }
 
 void

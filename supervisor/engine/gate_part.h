@@ -56,6 +56,8 @@ struct gate_part_handlers {
 	/* Mode agent: it has the listener of gate_part_listen. */
 	void (*on_listening)(void *context);
 	void (*on_tool_call)(struct gate_part_call *call, void *context);
+	/* It no longer waits for that call; there is nothing to answer. */
+	void (*on_tool_cancel)(uint64_t id, void *context);
 	/* Body of `decision`. */
 	void (*on_decision)(const json_t *decision, void *context);
 	/* Mode caller, for each gate_part_work: code "" and a sealed memfd
@@ -83,6 +85,9 @@ void gate_part_tool_result(struct gate_part *part, uint64_t id,
  * a sealed memfd or -1 and taken; on_answer gets id_r. Not before on_ready. */
 enum result gate_part_work(struct gate_part *part, bool list, const char *tool,
     int args_fd, uint64_t *id_r);
+/* Nobody waits for that job of gate_part_work: it has no on_answer, but for
+ * one that is on its way. */
+void gate_part_cancel(struct gate_part *part, uint64_t id);
 /* Kills it. Accepts NULL, clears. */
 void gate_part_free(struct gate_part **part);
 

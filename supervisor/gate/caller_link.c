@@ -75,8 +75,18 @@ caller_link_is_full(const struct gate_caller *caller)
 	return true;
 }
 
-bool
-caller_link_work(struct caller_link *link, struct ipc_message *message)
+static bool
+caller_link_cancel(struct caller_link *link, const struct ipc_message *message)
+{
+	if (message->fd_count > 0 ||
+	    json_object_size(json_object_get(message->body, "options")) > 0)
+		return false;
+	gate_io_cancel(link->io, message->id);
+	return true;
+}
+
+static bool
+caller_link_job(struct caller_link *link, struct ipc_message *message)
 {
 	const json_t *options = json_object_get(message->body, "options");
 	const json_t *tool = json_object_get(options, "tool");
@@ -102,4 +112,14 @@ caller_link_work(struct caller_link *link, struct ipc_message *message)
 	    bytes != NULL ? bytes : "", len);
 	free(bytes);
 	return true;
+}
+
+bool
+caller_link_work(struct caller_link *link, struct ipc_message *message)
+{
+	const char *job =
+	    json_string_value(json_object_get(message->body, "job"));
+
+	return strcmp(job, "cancel") == 0 ? caller_link_cancel(link, message)
+					  : caller_link_job(link, message);
 }

@@ -3,7 +3,8 @@
  * Caller mode's side to the supervisor: `work` {"job":"call"|"list",
  * "options":{"tool"?}} with the arguments as a sealed memfd comes in, `done`
  * {"job","result":{"code","detail"}} of the same id goes out, with the
- * result as a sealed memfd. Called by main.c.
+ * result as a sealed memfd. `work` "cancel" of that id: there will be none.
+ * Called by main.c.
  */
 #ifndef SUPERVISOR_GATE_CALLER_LINK_H
 #define SUPERVISOR_GATE_CALLER_LINK_H

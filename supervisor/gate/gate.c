@@ -506,6 +506,10 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		gate_caller_job(&gate->caller, &gate->session, event->id,
 		    event->list, event->text, event->bytes, event->len);
 		break;
+	case GATE_EVENT_CANCEL:
+		gate_caller_cancel(
+		    &gate->caller, &gate->session, event->id, event->now_ms);
+		break;
 	case GATE_EVENT_ROOM:
 	case GATE_EVENT_TIME:
 		break;

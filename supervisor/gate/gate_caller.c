@@ -183,6 +183,29 @@ gate_caller_job(struct gate_caller *caller, const struct mcp_session *session,
 		    caller, &session->policy, job, tool, arguments, len);
 }
 
+static bool
+gate_caller_is_asked(const struct gate_caller_job *job)
+{
+	return job->step == GATE_CALLER_LISTING ||
+	       job->step == GATE_CALLER_CALLING;
+}
+
+void
+gate_caller_cancel(struct gate_caller *caller, struct mcp_session *session,
+    uint64_t id, uint64_t now_ms)
+{
+	for (size_t i = 0; i < GATE_CALLER_JOBS_MAX; i++) {
+		struct gate_caller_job *job = &caller->jobs[i];
+
+		if (job->step == GATE_CALLER_FREE || job->id != id)
+			continue;
+		if (gate_caller_is_asked(job))
+			gate_caller_wire_cancel(
+			    session, job, "cancelled", now_ms);
+		gate_caller_forget(job);
+	}
+}
+
 /* --- time --------------------------------------------------------------- */
 
 static void
@@ -193,7 +216,8 @@ gate_caller_give_up(struct gate_caller *caller, struct mcp_session *session,
 
 	(void)snprintf(detail, sizeof(detail), "no answer within %" PRIu64 " s",
 	    caller->limits.call_ms / 1000);
-	gate_caller_wire_cancel(session, job, now_ms);
+	if (gate_caller_is_asked(job))
+		gate_caller_wire_cancel(session, job, "timeout", now_ms);
 	gate_caller_answer(job, "tool_timeout", detail);
 }
 
@@ -207,16 +231,17 @@ gate_caller_pump(
 		    "the server did not answer initialize in time");
 	for (size_t i = 0; i < GATE_CALLER_JOBS_MAX; i++) {
 		struct gate_caller_job *job = &caller->jobs[i];
-		bool asked = job->step == GATE_CALLER_LISTING ||
-			     job->step == GATE_CALLER_CALLING;
+		bool waits = job->step == GATE_CALLER_WAITING &&
+			     caller->state == GATE_CALLER_READY;
 
-		if (asked && job->deadline_ms != 0 &&
-		    now_ms >= job->deadline_ms)
+		if ((gate_caller_is_asked(job) || waits) &&
+		    job->deadline_ms != 0 && now_ms >= job->deadline_ms)
 			gate_caller_give_up(caller, session, job, now_ms);
-		else if (job->step == GATE_CALLER_WAITING &&
-			 caller->state == GATE_CALLER_READY &&
-			 mcp_session_may_take(session, MCP_CLIENT))
+		else if (waits && mcp_session_may_take(session, MCP_CLIENT))
 			gate_caller_wire_send(caller, session, job, now_ms);
+		else if (waits && job->deadline_ms == 0 &&
+			 caller->limits.call_ms > 0)
+			job->deadline_ms = now_ms + caller->limits.call_ms;
 	}
 }
 
@@ -230,8 +255,8 @@ gate_caller_next_ms(const struct gate_caller *caller)
 	for (size_t i = 0; i < GATE_CALLER_JOBS_MAX; i++) {
 		const struct gate_caller_job *job = &caller->jobs[i];
 
-		if ((job->step == GATE_CALLER_LISTING ||
-			job->step == GATE_CALLER_CALLING) &&
+		if ((gate_caller_is_asked(job) ||
+			job->step == GATE_CALLER_WAITING) &&
 		    job->deadline_ms != 0 &&
 		    (next == 0 || job->deadline_ms < next))
 			next = job->deadline_ms;

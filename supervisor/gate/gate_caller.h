@@ -24,7 +24,8 @@ enum gate_caller_state {
 
 enum gate_caller_step {
 	GATE_CALLER_FREE,
-	GATE_CALLER_WAITING,  /* for the server to be ready, or to read */
+	GATE_CALLER_WAITING,  /* for the server to be ready, or to read: that
+			       * has the deadline of a call, too */
 	GATE_CALLER_LISTING,  /* a page was asked for */
 	GATE_CALLER_CALLING,  /* the tool runs */
 	GATE_CALLER_ANSWERED, /* code, or the result in bytes */
@@ -71,6 +72,9 @@ void gate_caller_free(struct gate_caller *caller);
 void gate_caller_job(struct gate_caller *caller,
     const struct mcp_session *session, uint64_t id, bool list, const char *tool,
     const char *arguments, size_t len);
+/* Nobody waits for that job: the server is told, and it has no answer. */
+void gate_caller_cancel(struct gate_caller *caller, struct mcp_session *session,
+    uint64_t id, uint64_t now_ms);
 /* Send what may be sent, give up what took too long. */
 void gate_caller_pump(
     struct gate_caller *caller, struct mcp_session *session, uint64_t now_ms);

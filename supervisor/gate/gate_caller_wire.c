@@ -135,14 +135,14 @@ gate_caller_wire_send(struct gate_caller *caller, struct mcp_session *session,
 
 void
 gate_caller_wire_cancel(struct mcp_session *session,
-    const struct gate_caller_job *job, uint64_t now_ms)
+    const struct gate_caller_job *job, const char *reason, uint64_t now_ms)
 {
 	char line[160];
 
 	(void)snprintf(line, sizeof(line),
 	    "{\"jsonrpc\":\"2.0\",\"method\":\"notifications/cancelled\","
-	    "\"params\":{\"requestId\":%" PRIu64 ",\"reason\":\"timeout\"}}",
-	    job->rpc);
+	    "\"params\":{\"requestId\":%" PRIu64 ",\"reason\":\"%s\"}}",
+	    job->rpc, reason);
 	mcp_session_line(session, MCP_CLIENT, line, strlen(line), now_ms);
 }
 

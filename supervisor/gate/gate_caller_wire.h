@@ -16,9 +16,10 @@ void gate_caller_wire_begin(
 /* A job that waits: its call, or the first page of a list. */
 void gate_caller_wire_send(struct gate_caller *caller,
     struct mcp_session *session, struct gate_caller_job *job, uint64_t now_ms);
-/* The server may stop working on it; its answer is nobody's any more. */
+/* The server may stop working on it; its answer is nobody's any more.
+ * reason: a word of ours. */
 void gate_caller_wire_cancel(struct mcp_session *session,
-    const struct gate_caller_job *job, uint64_t now_ms);
+    const struct gate_caller_job *job, const char *reason, uint64_t now_ms);
 /* A line the session let pass to the client. */
 void gate_caller_wire_line(struct gate_caller *caller,
     struct mcp_session *session, const char *bytes, size_t len,

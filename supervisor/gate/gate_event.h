@@ -29,6 +29,7 @@ enum gate_event_kind {
 	GATE_EVENT_ENDED,  /* text: how the workload ended; failed */
 	GATE_EVENT_RESULT, /* bytes, len: of an agent */
 	GATE_EVENT_JOB,    /* id, list, text: tool or NULL; bytes, len */
+	GATE_EVENT_CANCEL, /* id: nobody waits for that job */
 	GATE_EVENT_TIME    /* the clock moved on */
 };
 

@@ -400,6 +400,18 @@ gate_io_job(struct gate_io *io, uint64_t id, bool list, const char *tool,
 }
 
 void
+gate_io_cancel(struct gate_io *io, uint64_t id)
+{
+	struct gate_event event = {.kind = GATE_EVENT_CANCEL,
+	    .stream = GATE_STREAM_COUNT,
+	    .id = id,
+	    .now_ms = event_loop_now_ms()};
+
+	gate_step(io->gate, &event);
+	gate_io_update(io);
+}
+
+void
 gate_io_result(struct gate_io *io, const char *bytes, size_t len)
 {
 	gate_io_step(io, GATE_EVENT_RESULT, GATE_STREAM_COUNT, bytes, len);

@@ -33,6 +33,7 @@ bool gate_io_is_complete(const struct gate_io *io);
 void gate_io_start(struct gate_io *io);
 void gate_io_job(struct gate_io *io, uint64_t id, bool list, const char *tool,
     const char *bytes, size_t len);
+void gate_io_cancel(struct gate_io *io, uint64_t id);
 void gate_io_result(struct gate_io *io, const char *bytes, size_t len);
 void gate_io_ended(struct gate_io *io, const char *how, bool failed);
 

@@ -11,7 +11,8 @@
  * there when it never started or was ended by us. The gate sends one `done`
  * {"job":"gate","result":{"reason","detail", counts}}. In mode agent it gets
  * a `listen` of kind tools, too, and calls of tools go to and fro; in mode
- * caller it gets `work` "call" and "list" and answers each with a `done`.
+ * caller it gets `work` "call" and "list" and answers each with a `done`,
+ * until `work` "cancel" of the same id takes it back.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -143,7 +144,8 @@ main_work(struct main_process *process, struct ipc_message *message)
 	else if (strcmp(job, "workload_ended") == 0)
 		main_workload_ended(process, options);
 	else if (caller &&
-		 (strcmp(job, "call") == 0 || strcmp(job, "list") == 0)) {
+		 (strcmp(job, "call") == 0 || strcmp(job, "list") == 0 ||
+		     strcmp(job, "cancel") == 0)) {
 		if (!caller_link_work(&process->caller, message))
 			main_stop(process, IPC_EXIT_PROTOCOL,
 			    "a job with wrong options or descriptors");

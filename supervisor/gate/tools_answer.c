@@ -5,6 +5,7 @@
  */
 #include "supervisor/gate/tools_answer.h"
 
+#include <inttypes.h>
 #include <string.h>
 
 #include "supervisor/gate/mcp_reply.h"
@@ -48,6 +49,9 @@ tools_answer_head(const struct tools_answer *answer, unsigned status,
 	if (result == RESULT_OK && len > 0)
 		result = buffer_append_text(
 		    out, "Content-Type: application/json\r\n");
+	if (result == RESULT_OK && answer->session != 0)
+		result = buffer_printf(out,
+		    TOOLS_REQUEST_SESSION ": %" PRIu64 "\r\n", answer->session);
 	if (result == RESULT_OK && !answer->keep)
 		result = buffer_append_text(out, "Connection: close\r\n");
 	if (result == RESULT_OK)

@@ -19,6 +19,7 @@ struct tools_answer {
 	enum tools_path path;
 	struct mcp_span id; /* absent: null */
 	bool keep;          /* the connection goes on */
+	uint64_t session;   /* said in the head; 0: none */
 };
 
 /* Why not. code NULL: the fault's own; detail NULL or "": its sentence. */

@@ -201,14 +201,29 @@ tools_body_call(struct mcp_span params, struct tools_body *body)
 	return TOOLS_FAULT_NONE;
 }
 
+/* A notification has no answer, whatever is in it. */
+static enum tools_fault
+tools_body_note(const struct mcp_entry *entry, struct tools_body *body)
+{
+	struct mcp_span id = mcp_cursor_find(entry->params, "requestId");
+	enum mcp_value kind = mcp_cursor_kind(id);
+
+	body->ask = TOOLS_ASK_NOTHING;
+	body->id = (struct mcp_span){NULL, 0};
+	if (entry->kind == MCP_NOTIFICATION &&
+	    strcmp(entry->method, "notifications/cancelled") == 0 &&
+	    (kind == MCP_VALUE_STRING || kind == MCP_VALUE_NUMBER)) {
+		body->ask = TOOLS_ASK_CANCEL;
+		body->cancels = id;
+	}
+	return TOOLS_FAULT_NONE;
+}
+
 static enum tools_fault
 tools_body_mcp(const struct mcp_entry *entry, struct tools_body *body)
 {
-	if (entry->kind != MCP_REQUEST) {
-		body->ask = TOOLS_ASK_NOTHING;
-		body->id = (struct mcp_span){NULL, 0};
-		return TOOLS_FAULT_NONE;
-	}
+	if (entry->kind != MCP_REQUEST)
+		return tools_body_note(entry, body);
 	if (strcmp(entry->method, "tools/call") == 0)
 		return tools_body_call(entry->params, body);
 	if (strcmp(entry->method, "tools/list") == 0)

@@ -22,12 +22,14 @@ enum tools_ask {
 	TOOLS_ASK_INITIALIZE, /* MCP: version is the answer's */
 	TOOLS_ASK_PING,       /* MCP */
 	TOOLS_ASK_NOTHING,    /* MCP: a notification or an answer */
+	TOOLS_ASK_CANCEL,     /* MCP: of the request in cancels */
 	TOOLS_ASK_RESULT      /* the agent's result */
 };
 
 struct tools_body {
 	enum tools_ask ask;
-	struct mcp_span id; /* absent: none is known */
+	struct mcp_span id;      /* absent: none is known */
+	struct mcp_span cancels; /* CANCEL: an id */
 	char slug[TOOLS_BODY_SLUG_MAX + 1];
 	char tool[MCP_POLICY_TOOL_MAX + 1]; /* "": the only one */
 	struct mcp_span arguments;          /* an object, or absent: {} */

@@ -98,9 +98,10 @@ tools_conn_wants(const struct tools_conn *conn)
 		return conn->in.len <= TOOLS_CONN_CHUNK;
 	case TOOLS_CONN_LINGERING:
 		return true;
-	case TOOLS_CONN_FREE:
 	case TOOLS_CONN_CALLING:
 	case TOOLS_CONN_LISTING:
+		return conn->in.len == 0; /* or its end would not be seen */
+	case TOOLS_CONN_FREE:
 	case TOOLS_CONN_REPLYING:
 		break;
 	}
@@ -117,6 +118,13 @@ tools_conn_bytes(
 	if (tools_conn_is_idle(conn))
 		conn->deadline_ms = now_ms + TOOLS_CONN_HEAD_MS;
 	return buffer_append(&conn->in, bytes, len);
+}
+
+bool
+tools_conn_is_served(const struct tools_conn *conn)
+{
+	return conn->state == TOOLS_CONN_CALLING ||
+	       conn->state == TOOLS_CONN_LISTING;
 }
 
 bool

@@ -63,6 +63,8 @@ enum result tools_conn_bytes(
 enum tools_conn_step tools_conn_read(struct tools_conn *conn, uint16_t port,
     const size_t body_max[TOOLS_PATH_MCP + 1], uint64_t now_ms,
     enum tools_fault *fault_r);
+/* A request of it is being served; what comes now waits behind it. */
+bool tools_conn_is_served(const struct tools_conn *conn);
 /* It is between two requests and has sent nothing. */
 bool tools_conn_is_idle(const struct tools_conn *conn);
 

@@ -28,8 +28,8 @@ static const struct tools_fault_row tools_fault_rows[TOOLS_FAULT_COUNT] = {
     [TOOLS_FAULT_PROTOCOL] = {"bad_request", 400, -32600,
 	"MCP-Protocol-Version must be 2025-03-26, 2025-06-18 or 2025-11-25"},
     [TOOLS_FAULT_REPEATED] = {"bad_request", 400, -32600,
-	"Origin, Content-Type, Content-Encoding and MCP-Protocol-Version may "
-	"each be there once"},
+	"Origin, Content-Type, Content-Encoding, MCP-Protocol-Version and "
+	"Mcp-Session-Id may each be there once"},
     [TOOLS_FAULT_BODY] = {"bad_request", 400, -32700,
 	"the body needs a Content-Length or well-formed chunks"},
     [TOOLS_FAULT_TOO_LONG] = {"too_long", 413, -32600,

@@ -75,7 +75,7 @@ tools_io_read(struct tools_io_end *end)
 			continue;
 		if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			return;
-		tools_port_eof(io->port, end->connection, now);
+		tools_port_gone(io->port, end->connection, now);
 		return;
 	}
 }
@@ -97,8 +97,7 @@ tools_io_write(struct tools_io_end *end)
 			continue;
 		if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			break;
-		tools_port_broken(io->port, end->connection);
-		tools_port_time(io->port, event_loop_now_ms());
+		tools_port_gone(io->port, end->connection, event_loop_now_ms());
 		return;
 	}
 	tools_port_wrote(io->port, end->connection, event_loop_now_ms());
@@ -151,7 +150,7 @@ tools_io_attach(struct tools_io *io, int fd)
 	end->writable =
 	    event_new(io->base, fd, EV_WRITE, tools_io_on_writable, end);
 	if (end->readable == NULL || end->writable == NULL)
-		tools_port_broken(io->port, connection);
+		tools_port_gone(io->port, connection, event_loop_now_ms());
 }
 
 static void

@@ -68,6 +68,20 @@ tools_link_call(const struct tools_port_call *call, const char *package,
 }
 
 static void
+tools_link_cancel(
+    const struct tools_port_call *call, const char *package, void *context)
+{
+	struct tools_link *link = context;
+
+	if (!tools_link_send(link, IPC_TOOL_CALL, call->id,
+		json_pack("{s:s, s:s, s:s}", "sandbox", link->sandbox,
+		    "package", package, "method", "cancel"),
+		-1))
+		log_event(LOG_ERROR_LEVEL, "tools_cancel_not_sent",
+		    LOG_UINT("call", call->id));
+}
+
+static void
 tools_link_refused(const struct tools_tally_row *row, void *context)
 {
 	struct tools_link *link = context;
@@ -114,8 +128,8 @@ tools_link_new(struct event_base *base, struct gate_config *config,
     const struct mcp_hash_key *key, struct gate_io *io, const char *sandbox,
     struct tools_link **link_r)
 {
-	static const struct tools_port_hooks hooks = {
-	    tools_link_call, tools_link_agent_result, tools_link_refused};
+	static const struct tools_port_hooks hooks = {tools_link_call,
+	    tools_link_cancel, tools_link_agent_result, tools_link_refused};
 	struct tools_link *link = calloc(1, sizeof(*link));
 	enum result result;
 

@@ -97,7 +97,13 @@ tools_port_serve(struct tools_port *port, size_t connection, uint64_t now_ms)
 	case TOOLS_ASK_RESULT:
 		tools_port_result(port, connection, &body, now_ms);
 		break;
+	case TOOLS_ASK_CANCEL:
+		tools_port_call_cancel(port, connection, body.cancels, now_ms);
+		tools_port_reply_written(
+		    port, connection, tools_answer_nothing(&to), now_ms);
+		break;
 	case TOOLS_ASK_INITIALIZE:
+		to.session = ++port->last_session;
 		tools_port_reply_written(port, connection,
 		    tools_answer_initialize(&to, body.version), now_ms);
 		break;
@@ -210,7 +216,7 @@ tools_port_bytes(struct tools_port *port, size_t connection, const char *bytes,
 
 	if (conn->state == TOOLS_CONN_LINGERING)
 		return;
-	if (tools_port_is_crowded(port, len)) {
+	if (!tools_conn_is_served(conn) && tools_port_is_crowded(port, len)) {
 		conn->refused = true;
 		conn->request.keep = false;
 		tools_port_reply_refuse(
@@ -220,25 +226,15 @@ tools_port_bytes(struct tools_port *port, size_t connection, const char *bytes,
 	if (tools_conn_bytes(conn, bytes, len, now_ms) == RESULT_OK)
 		tools_port_advance(port, connection, now_ms);
 	else
-		tools_port_broken(port, connection);
+		tools_port_gone(port, connection, now_ms);
 }
 
-/* Nobody is there for its call any more; the call goes on. */
 void
-tools_port_broken(struct tools_port *port, size_t connection)
+tools_port_gone(struct tools_port *port, size_t connection, uint64_t now_ms)
 {
-	for (size_t i = 0; i < TOOLS_PORT_CALLS_MAX; i++) {
-		if (port->calls[i].connection == connection)
-			port->calls[i].connection = TOOLS_PORT_CONNS;
-	}
+	tools_port_call_drop(port, connection);
 	tools_conn_close(&port->conns[connection]);
-}
-
-void
-tools_port_eof(struct tools_port *port, size_t connection, uint64_t now_ms)
-{
-	(void)now_ms;
-	tools_port_broken(port, connection);
+	tools_port_call_move(port, now_ms);
 }
 
 void
@@ -283,7 +279,7 @@ tools_port_overdue(struct tools_port *port, size_t connection, uint64_t now_ms)
 		   (conn->state == TOOLS_CONN_HEAD && conn->in.len > 0);
 
 	if (!mid) {
-		tools_port_broken(port, connection);
+		tools_port_gone(port, connection, now_ms);
 		return;
 	}
 	conn->refused = true;

@@ -30,7 +30,7 @@ struct tools_port_call {
 	uint64_t id; /* 0: unused */
 	bool list;
 	size_t package;    /* index in the grant */
-	size_t connection; /* TOOLS_PORT_CONNS: nobody waits any more */
+	size_t connection; /* TOOLS_PORT_CONNS: a list, for all that wait */
 	uint64_t since_ms;
 	char tool[MCP_POLICY_TOOL_MAX + 1];
 };
@@ -40,6 +40,10 @@ struct tools_port_hooks {
 	/* Hand a call on; false: it cannot be. arguments: absent for list. */
 	bool (*call)(const struct tools_port_call *call, const char *package,
 	    struct mcp_span arguments, void *context);
+	/* Nobody waits for it any more; its answer, if one comes, is dropped.
+	 */
+	void (*cancel)(const struct tools_port_call *call, const char *package,
+	    void *context);
 	/* The agent's result, once. */
 	void (*result)(const struct tools_body *result, void *context);
 	/* Refusals, counted. */
@@ -56,7 +60,7 @@ struct tools_port {
 	struct tools_port_call calls[TOOLS_PORT_CALLS_MAX];
 	struct tools_listing listings[TOOLS_GRANT_PACKAGES_MAX];
 	struct tools_tally tally;
-	uint64_t last_id;
+	uint64_t last_id, last_session;
 	bool result_given, result_ok;
 	char result_code[TOOLS_BODY_CODE_MAX + 1];
 };
@@ -75,9 +79,10 @@ size_t tools_port_accept(
     struct tools_port *port, size_t *evicted_r, uint64_t now_ms);
 void tools_port_bytes(struct tools_port *port, size_t connection,
     const char *bytes, size_t len, uint64_t now_ms);
-void tools_port_eof(
+/* The client is gone, or says that nothing more will come from it, which
+ * is the same here: what it asked for is cancelled, who waits moves on. */
+void tools_port_gone(
     struct tools_port *port, size_t connection, uint64_t now_ms);
-void tools_port_broken(struct tools_port *port, size_t connection);
 /* Some of an output was written. */
 void tools_port_wrote(
     struct tools_port *port, size_t connection, uint64_t now_ms);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "supervisor/gate/mcp_pending.h"
 #include "supervisor/gate/tools_port_reply.h"
 
 /* --- calls -------------------------------------------------------------- */
@@ -110,6 +111,62 @@ tools_port_call_tool(struct tools_port *port, size_t connection,
 	conn->call = call->id;
 	buffer_free(&conn->body);
 	tools_conn_enter(conn, TOOLS_CONN_CALLING, now_ms);
+}
+
+/* --- calls that nobody waits for ---------------------------------------- */
+
+void
+tools_port_call_drop(struct tools_port *port, size_t connection)
+{
+	for (size_t i = 0; i < TOOLS_PORT_CALLS_MAX; i++) {
+		struct tools_port_call *call = &port->calls[i];
+
+		if (call->id == 0 || call->connection != connection)
+			continue;
+		log_event(LOG_INFO_LEVEL, "tools_cancelled",
+		    LOG_UINT("call", call->id));
+		port->hooks.cancel(call,
+		    port->grant->packages[call->package].slug, port->context);
+		call->id = 0;
+	}
+}
+
+/* Two of one id: no telling which one is meant. */
+static size_t
+tools_port_call_of(
+    const struct tools_port *port, uint64_t session, struct mcp_span id)
+{
+	size_t found = TOOLS_PORT_CONNS;
+
+	for (size_t i = 0; i < TOOLS_PORT_CONNS; i++) {
+		const struct tools_conn *conn = &port->conns[i];
+
+		if (!tools_conn_is_served(conn) || conn->id_len == 0 ||
+		    conn->request.path != TOOLS_PATH_MCP ||
+		    conn->request.session != session ||
+		    !mcp_pending_same_id(id, tools_conn_id(conn)))
+			continue;
+		if (found < TOOLS_PORT_CONNS)
+			return TOOLS_PORT_CONNS;
+		found = i;
+	}
+	return found;
+}
+
+void
+tools_port_call_cancel(struct tools_port *port, size_t connection,
+    struct mcp_span id, uint64_t now_ms)
+{
+	size_t of = tools_port_call_of(
+	    port, port->conns[connection].request.session, id);
+	struct tools_answer to;
+
+	if (of == TOOLS_PORT_CONNS)
+		return; /* it was answered already */
+	tools_port_call_drop(port, of);
+	to = tools_port_reply_to(port, of);
+	tools_port_reply_written(port, of, tools_answer_nothing(&to), now_ms);
+	tools_port_call_move(port, now_ms);
 }
 
 /* --- lists -------------------------------------------------------------- */

@@ -15,6 +15,13 @@ void tools_port_call_tool(struct tools_port *port, size_t connection,
 /* A request for all tools: LISTING, or answered from what is known. */
 void tools_port_call_list(
     struct tools_port *port, size_t connection, uint64_t now_ms);
+/* Nobody waits for the connection's call any more: the package may stop
+ * working on it. Its place is free; what was counted stays counted. */
+void tools_port_call_drop(struct tools_port *port, size_t connection);
+/* The client of this connection's session no longer wants the answer to its
+ * request of that id, which is then answered with nothing. */
+void tools_port_call_cancel(struct tools_port *port, size_t connection,
+    struct mcp_span id, uint64_t now_ms);
 /* Something ended: there may be room to ask, or nothing left to ask. */
 void tools_port_call_move(struct tools_port *port, uint64_t now_ms);
 /* As tools_port_answer. */

@@ -10,6 +10,7 @@
 #include <strings.h>
 
 #define TOOLS_REQUEST_JSON "application/json"
+#define TOOLS_REQUEST_DIGITS 18U /* of a session: no overflow */
 
 static const char *const tools_request_paths[] = {
     [TOOLS_PATH_RPC] = "/agentnode/rpc",
@@ -167,6 +168,27 @@ tools_request_speaks(const struct http_head *head)
 	return false;
 }
 
+/* A client's requests and what it cancels go together by this number; what
+ * is none of ours is the same as none. */
+static uint64_t
+tools_request_session(const struct http_head *head)
+{
+	const struct http_field *field =
+	    http_head_find(head, TOOLS_REQUEST_SESSION);
+	uint64_t session = 0;
+
+	if (field == NULL || field->value.len > TOOLS_REQUEST_DIGITS)
+		return 0;
+	for (size_t i = 0; i < field->value.len; i++) {
+		char c = field->value.bytes[i];
+
+		if (c < '0' || c > '9')
+			return 0;
+		session = session * 10 + (uint64_t)(c - '0');
+	}
+	return session;
+}
+
 static bool
 tools_request_keeps(const struct http_head *head)
 {
@@ -188,7 +210,7 @@ static bool
 tools_request_repeats(const struct http_head *head)
 {
 	static const char *const names[] = {"Origin", "Content-Type",
-	    "Content-Encoding", "MCP-Protocol-Version"};
+	    "Content-Encoding", "MCP-Protocol-Version", TOOLS_REQUEST_SESSION};
 
 	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
 		unsigned count = 0;
@@ -256,6 +278,7 @@ tools_request_judge(const struct http_head *head, uint16_t port,
 		return fault;
 	request_r->keep = tools_request_keeps(head);
 	request_r->expects = head->expect_continue;
+	request_r->session = tools_request_session(head);
 	if (head->chunked)
 		http_body_init_unwrap(&request_r->body);
 	else

@@ -15,6 +15,8 @@
 #include "common/http_head.h"
 #include "supervisor/gate/tools_fault.h"
 
+#define TOOLS_REQUEST_SESSION "Mcp-Session-Id"
+
 enum tools_path {
 	TOOLS_PATH_RPC,    /* POST /agentnode/rpc */
 	TOOLS_PATH_RESULT, /* POST /agentnode/result */
@@ -25,6 +27,7 @@ struct tools_request {
 	enum tools_path path; /* the likeliest one when there is a fault */
 	bool keep;            /* the connection may go on */
 	bool expects;         /* 100 Continue is waited for */
+	uint64_t session;     /* MCP: whose request; 0: says none of ours */
 	struct http_body body;
 };
 

@@ -61,6 +61,15 @@ fuzz_tools_rpc_on_result(const struct tools_body *body, void *context)
 }
 
 static void
+fuzz_tools_rpc_on_cancel(
+    const struct tools_port_call *call, const char *package, void *context)
+{
+	(void)context;
+	if (call->id == 0 || call->list || package == NULL)
+		abort();
+}
+
+static void
 fuzz_tools_rpc_on_refused(const struct tools_tally_row *row, void *context)
 {
 	(void)context;
@@ -90,6 +99,31 @@ fuzz_tools_rpc_read(struct fuzz_tools_rpc *fuzz, size_t client)
 	}
 }
 
+/* Whoever waits waits for something that will come. */
+static void
+fuzz_tools_rpc_check(const struct fuzz_tools_rpc *fuzz)
+{
+	const struct tools_port *port = &fuzz->port;
+	size_t calls = 0, lists = 0, calling = 0, unread = 0;
+	bool listing = false;
+
+	for (size_t i = 0; i < TOOLS_PORT_CALLS_MAX; i++) {
+		lists += port->calls[i].id != 0 && port->calls[i].list;
+		calls += port->calls[i].id != 0 && !port->calls[i].list;
+	}
+	for (size_t i = 0; i < TOOLS_PORT_CONNS; i++) {
+		const struct tools_conn *conn = &port->conns[i];
+
+		calling += conn->state == TOOLS_CONN_CALLING;
+		unread += conn->heavy;
+		listing = listing || conn->state == TOOLS_CONN_LISTING;
+		if (conn->heavy && conn->deadline_ms == 0)
+			abort();
+	}
+	if (calls != calling || (listing && calls + lists + unread == 0))
+		abort();
+}
+
 /* One command: what, and up to len bytes that belong to it. */
 static void
 fuzz_tools_rpc_command(struct fuzz_tools_rpc *fuzz, size_t *client,
@@ -114,7 +148,7 @@ fuzz_tools_rpc_command(struct fuzz_tools_rpc *fuzz, size_t *client,
 		    NULL, 0, fuzz->now);
 		break;
 	case 4:
-		tools_port_broken(&fuzz->port, *client);
+		tools_port_gone(&fuzz->port, *client, fuzz->now);
 		break;
 	default:
 		*client = tools_port_accept(&fuzz->port, &evicted, fuzz->now);
@@ -153,6 +187,7 @@ fuzz_tools_rpc_play(
 			tools_port_bytes(
 			    &fuzz->port, client, copy, len, fuzz->now);
 		free(copy);
+		fuzz_tools_rpc_check(fuzz);
 		if (!command && len == 0)
 			p++;
 		p += command && (what & 7) != 2 ? 0 : len;
@@ -165,7 +200,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static const struct mcp_hash_key key = {9, 10};
 	static const char *tools[] = {"get"};
 	static const struct tools_port_hooks hooks = {fuzz_tools_rpc_on_call,
-	    fuzz_tools_rpc_on_result, fuzz_tools_rpc_on_refused};
+	    fuzz_tools_rpc_on_cancel, fuzz_tools_rpc_on_result,
+	    fuzz_tools_rpc_on_refused};
 	static const struct tools_port_options options = {.port = 4101,
 	    .calls_at_once = 4,
 	    .arguments_max = FUZZ_TOOLS_RPC_ARGUMENTS,

@@ -11,6 +11,7 @@ add_unit_test(tools_request LIBRARIES gate_pure)
 add_unit_test(tools_body LIBRARIES gate_pure)
 set(TOOLS_SCRIPT ${CMAKE_SOURCE_DIR}/tests/support/tools_script.c)
 add_machine_test(tools_port SOURCES ${TOOLS_SCRIPT} LIBRARIES gate_core)
+add_machine_test(tools_port_gone SOURCES ${TOOLS_SCRIPT} LIBRARIES gate_core)
 add_machine_test(tools_port_http SOURCES ${TOOLS_SCRIPT} LIBRARIES gate_core)
 add_machine_test(gate_agent SOURCES ${CMAKE_SOURCE_DIR}/tests/support/gate_script.c
     LIBRARIES gate_core)

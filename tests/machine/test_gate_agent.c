@@ -258,6 +258,80 @@ test_gate_agent_calls(void **state)
 }
 
 static void
+test_gate_agent_cancel(struct gate_script *test, uint64_t id)
+{
+	struct gate_event event = {.kind = GATE_EVENT_CANCEL,
+	    .stream = GATE_STREAM_COUNT,
+	    .id = id,
+	    .now_ms = test->now};
+
+	gate_step(&test->gate, &event);
+}
+
+/* The server is told, and nobody gets what it says all the same. */
+static void
+test_gate_agent_cancelled(void **state)
+{
+	struct gate_script test;
+
+	(void)state;
+	gate_script_open(&test, test_gate_agent_caller());
+	/* One that is not asked yet is forgotten. */
+	test_gate_agent_job(&test, 6, false, "echo", "{}");
+	test_gate_agent_cancel(&test, 6);
+	test_gate_agent_ready(&test);
+	test_gate_agent_job(&test, 7, false, "echo", "{}");
+	gate_script_drop(&test, GATE_WORK_IN);
+	test_gate_agent_cancel(&test, 9);
+	gate_script_expect(&test, GATE_WORK_IN, "");
+	test_gate_agent_cancel(&test, 7);
+	gate_script_expect(&test, GATE_WORK_IN,
+	    V "\"method\":\"notifications/cancelled\",\"params\":"
+	      "{\"requestId\":2,\"reason\":\"cancelled\"}}\n");
+	gate_script_say(
+	    &test, GATE_WORK_OUT, V "\"id\":2,\"result\":{\"content\":[]}}\n");
+	test_gate_agent_none(&test);
+	/* Its place is free for the next ones: more than there are places. */
+	for (uint64_t i = 10; i < 10 + 2 * GATE_CALLER_JOBS_MAX; i++) {
+		test_gate_agent_job(&test, i, false, "echo", "{}");
+		test_gate_agent_cancel(&test, i);
+		gate_script_drop(&test, GATE_WORK_IN);
+	}
+	test_gate_agent_job(&test, 99, true, NULL, "");
+	gate_script_time(&test, 5000);
+	test_gate_agent_answered(&test, 99, "tool_timeout", NULL);
+	test_gate_agent_none(&test);
+	gate_free(&test.gate);
+}
+
+/* A server that reads nothing: what waits for it has the deadline, too. */
+static void
+test_gate_agent_unread(void **state)
+{
+	struct gate_options options = test_gate_agent_caller();
+	struct gate_script test;
+	char arguments[16384];
+	uint64_t id = 0;
+
+	(void)state;
+	options.caller.arguments_max = sizeof(arguments);
+	gate_script_open(&test, options);
+	test_gate_agent_ready(&test);
+	(void)snprintf(arguments, sizeof(arguments), "{\"a\":\"%016000d\"}", 0);
+	while (mcp_session_may_take(&test.gate.session, MCP_CLIENT)) {
+		test_gate_agent_job(&test, ++id, false, "echo", arguments);
+		assert_true(id < GATE_CALLER_JOBS_MAX);
+	}
+	test_gate_agent_job(&test, ++id, false, "echo", arguments);
+	assert_int_not_equal(gate_caller_next_ms(&test.gate.caller), 0);
+	gate_script_time(&test, 2000);
+	for (uint64_t i = 1; i <= id; i++)
+		test_gate_agent_answered(&test, i, "tool_timeout", NULL);
+	test_gate_agent_none(&test);
+	gate_free(&test.gate);
+}
+
+static void
 test_gate_agent_too_long(void **state)
 {
 	struct gate_script test;
@@ -433,6 +507,8 @@ main(void)
 	    cmocka_unit_test(test_gate_agent_client_gone),
 	    cmocka_unit_test(test_gate_agent_left_open),
 	    cmocka_unit_test(test_gate_agent_calls),
+	    cmocka_unit_test(test_gate_agent_cancelled),
+	    cmocka_unit_test(test_gate_agent_unread),
 	    cmocka_unit_test(test_gate_agent_too_long),
 	    cmocka_unit_test(test_gate_agent_i109_smuggled),
 	    cmocka_unit_test(test_gate_agent_pages),

@@ -179,10 +179,10 @@ test_tools_port_http_crowd(void **state)
 	client = tools_port_accept(&test->port, &evicted, test->now);
 	assert_int_equal(client, TOOLS_PORT_CONNS);
 	/* One that says nothing for a while makes room, the oldest. */
-	tools_port_broken(&test->port, 7);
+	tools_port_gone(&test->port, 7, test->now);
 	assert_int_equal(
 	    tools_port_accept(&test->port, &evicted, test->now++), 7);
-	tools_port_broken(&test->port, 3);
+	tools_port_gone(&test->port, 3, test->now);
 	assert_int_equal(
 	    tools_port_accept(&test->port, &evicted, test->now++), 3);
 	assert_false(tools_port_has_room(&test->port, test->now));

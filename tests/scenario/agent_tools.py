@@ -72,7 +72,7 @@ def gates(process):
 def clients(home):
     out = run(home, "sdk", "socket", "started", "rebinding", "many")
     names = ["odd__" + n for n in (
-        "echo", "started", "never", "die", "big", "noise", "other", "where",
+        "echo", "started", "never", "cancelled", "die", "big", "noise", "other", "where",
         "append")] + ["keeper__echo", "keeper__append"]
     for way in ("sdk", "socket"):
         got = out.get(way, {})
@@ -190,6 +190,27 @@ def supervisor_dies(home):
         lambda: not containers(home), 5), containers(home))
 
 
+def cancelled(home):
+    """Eight calls that would take for ever, taken back by the end of their
+    connection or by MCP's notification: each one's place is free again, and
+    the package heard of it."""
+    out = run(home, "takeback", "took", "heard")
+    check("calls that nobody waits for make room for others",
+          out.get("took") == 8, out)
+    check("the tool's server was told of each",
+          json.loads((out.get("heard") or {}).get("result") or "[]") ==
+          ["never: cancelled"] * 8, out)
+    check("a cancelled call is the client's own error",
+          out.get("takeback") == ["AbortError"] * 6 + ["McpError"] * 2,
+          out.get("takeback"))
+    with open(max(glob.glob(home + "/.agentnode/runs/*"),
+                  key=os.path.getmtime), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    check("the record of the run has them",
+          [e.get("code") for e in lines if e.get("event") == "tool"].count(
+              "cancelled") == 8, lines)
+
+
 def stopped(home):
     """Ctrl-C, with a call on its way."""
     process = start(home, "never")
@@ -223,7 +244,7 @@ def main():
         result = harness.agentnode(home, "install", folder, "--json",
                                    timeout=300)
         check("the agent is installed", result.code == 0, result)
-        for part in (clients, refused, apart, kept, forged, tool_dies,
+        for part in (clients, refused, apart, kept, forged, cancelled, tool_dies,
                      supervisor_dies, stopped):
             print(f"# {part.__name__}", flush=True)
             part(home)

@@ -92,6 +92,33 @@ def limits(home):
     check("it closes", pool.close("stopped") == 0 and pool.closed)
 
 
+def cancelled(home):
+    """Calls that are taken back: while their package starts, while they wait
+    for its place, while they run. None has an answer, and there is room."""
+    pool = Pool(home, ["odd", "other"], sessions=1, timeout_s=60,
+                calls=200)
+    early = [pool.send("odd", "never") for _ in range(2)]
+    waits = pool.send("other", "echo")
+    for number in early + [waits]:
+        pool.cancel(number)
+    check("a call of the same package goes on",
+          str(pool.text("odd", "started")).isdigit(), pool.errors)
+    for _ in range(3):
+        numbers = [pool.send("odd", "never") for _ in range(31)]
+        check("the last place is free", pool.text("odd", "echo") == "{}")
+        for number in numbers:
+            pool.cancel(number)
+    heard = json.loads(pool.text("odd", "cancelled"))
+    check("the server was told of each that it had",
+          heard == ["never: cancelled"] * 93, len(heard))
+    check("the place of an idle package is another's",
+          json.loads(pool.text("other", "echo")) == {})
+    check("none of them was answered", not any(
+        number in pool.answers for number in early + [waits] + numbers),
+        pool.answers)
+    check("it closes", pool.close() == 0 and pool.closed, pool.errors)
+
+
 def start_fails(home):
     pool = Pool(home, ["silent"])
     begin = time.monotonic()
@@ -184,6 +211,7 @@ def main():
                           "ODD_SILENT=1")
         kept(home)
         limits(home)
+        cancelled(home)
         turns(home)
         state(home)
         refused(home)

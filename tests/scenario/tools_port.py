@@ -5,6 +5,7 @@ supervisor's makes it grow, hang or say what it must not."""
 import json
 import os
 import socket
+import struct
 import threading
 import time
 
@@ -211,6 +212,58 @@ def sdk():
     listed = [c for c in one.calls if c["method"] == "list"]
     check("each package was asked for its tools once", len(listed) == 2,
           listed)
+    one.close()
+
+
+def cancelled():
+    """The SDK's own cancellation, and connections that end: the supervisor
+    hears of each, and the place is free although no answer came."""
+    one = gate(max_tool_calls=40)
+    out = sdk_http(f"http://127.0.0.1:{one.port}/mcp", [
+        ["cancel", "alpha__slow", {"seconds": 9}, 300],
+        ["call", "alpha__echo", {"text": "still"}]])
+    steps = out.get("results") or [{}] * 2
+    check("the SDK cancels a call", steps[0].get("ok", {}).get("cancelled"),
+          steps[0])
+    check("and calls the next one", first_text(steps[1].get("ok")) ==
+          "still", steps[1])
+    told = [c["id"] for c in one.calls if c["method"] == "cancel"]
+    slow = [c["id"] for c in one.calls if c["tool"] == "slow"]
+    check("the supervisor hears which one", told == slow and told, one.calls)
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "run_tool",
+                       "params": {"slug": "alpha", "tool_name": "slow",
+                                  "arguments": {"seconds": 60}}}).encode()
+    head = b"POST /agentnode/rpc HTTP/1.1\r\nHost: localhost\r\n" \
+        b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n" % \
+        len(body)
+    for how in ("close", "reset", "half"):
+        before = len(told)
+        clients = [socket.create_connection(("127.0.0.1", one.port))
+                   for _ in range(8)]
+        for client in clients:
+            client.sendall(head + body)
+        check("all places are taken", harness.wait_until(
+            lambda: one.run_tool("alpha", "echo").get("error", {}).get(
+                "data", {}).get("code") == "too_many_requests", 10))
+        for client in clients:
+            if how == "reset":
+                client.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                                  struct.pack("ii", 1, 0))
+            if how == "half":
+                client.shutdown(socket.SHUT_WR)
+            else:
+                client.close()
+        check(f"{how}: every call is cancelled", harness.wait_until(
+            lambda: len([c for c in one.calls if c["method"] == "cancel"]) ==
+            before + 8, 10), one.calls[-4:])
+        told = [c["id"] for c in one.calls if c["method"] == "cancel"]
+        check(f"{how}: and its place free",
+              one.run_tool("alpha", "echo")["result"]["success"])
+    for _ in range(40):
+        said = one.run_tool("alpha", "echo")
+    check("what was cancelled stays counted",
+          said["error"]["data"]["code"] == "too_many_tool_calls" and
+          len([c for c in one.calls if c["method"] == "call"]) == 40, said)
     one.close()
 
 
@@ -489,8 +542,8 @@ def supervisor_faults():
 
 
 def main():
-    for part in (layers, run_tool, count, result, sdk, rebinding, malformed,
-                 bounds, crowd, slow_reader, flood, product,
+    for part in (layers, run_tool, count, result, sdk, cancelled, rebinding,
+                 malformed, bounds, crowd, slow_reader, flood, product,
                  supervisor_faults):
         print(f"# {part.__name__}", flush=True)
         part()

@@ -127,6 +127,10 @@ drive_tools_line(struct drive_tools *drive, const char *text)
 		drive_tools_die("a line that is no JSON");
 	if (code != NULL)
 		drive_tools_close(drive, code);
+	else if (json_object_get(line, "cancel") != NULL)
+		tool_pool_cancel(
+		    drive->pool, (uint64_t)json_integer_value(
+				     json_object_get(line, "cancel")));
 	else
 		drive_tools_call(drive, line);
 	json_decref(line);

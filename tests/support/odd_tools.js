@@ -5,10 +5,12 @@ const lines = require('readline').createInterface({ input: process.stdin });
 const say = (o) => process.stdout.write(JSON.stringify(o) + '\n');
 const started = String(process.hrtime.bigint());
 const fs = require('fs');
+const names = new Map(), cancelled = [];
 const tools = {
   echo: (a) => a,
   started: () => started,
   never: () => undefined,
+  cancelled: () => cancelled,
   die: () => process.exit(3),
   big: (a) => 'b'.repeat(a.bytes),
   noise: () => { console.log('no json'); return 'ok'; },
@@ -28,7 +30,10 @@ lines.on('line', (line) => {
   else if (m.method === 'tools/list')
     answer({ tools: Object.keys(tools).map(
       (name) => ({ name, inputSchema: { type: 'object' } })) });
+  else if (m.method === 'notifications/cancelled')
+    cancelled.push(names.get(m.params.requestId) + ': ' + m.params.reason);
   else if (m.method === 'tools/call') {
+    names.set(m.id, m.params.name);
     const value = tools[m.params.name](m.params.arguments);
     if (value !== undefined)
       answer({ content: [{ type: 'text', text: typeof value === 'string' ?

@@ -61,6 +61,11 @@ class Pool:
         self.process.stdin.flush()
         return self.number
 
+    def cancel(self, number):
+        self.process.stdin.write(
+            (json.dumps({"cancel": number}) + "\n").encode())
+        self.process.stdin.flush()
+
     def result(self, number, seconds=90):
         with self.changed:
             self.changed.wait_for(lambda: number in self.answers, seconds)

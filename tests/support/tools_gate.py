@@ -83,7 +83,10 @@ class ToolsGate(Gate):
             with os.fdopen(fd, "rb") as file:
                 call["raw"] = file.read()
                 call["arguments"] = json.loads(call["raw"])
+        call["id"] = message["id"]
         self.calls.append(call)
+        if call["method"] == "cancel":
+            return
         said = self.answer(call)
         try:
             if isinstance(said, tuple):

@@ -34,6 +34,17 @@ tools_script_on_call(const struct tools_port_call *call, const char *package,
 }
 
 static void
+tools_script_on_cancel(
+    const struct tools_port_call *call, const char *package, void *context)
+{
+	struct tools_script *test = context;
+
+	assert_string_equal(package, test->grant.packages[call->package].slug);
+	test->cancelled = call->id;
+	test->cancels++;
+}
+
+static void
 tools_script_on_result(const struct tools_body *body, void *context)
 {
 	struct tools_script *test = context;
@@ -56,7 +67,8 @@ struct tools_script *
 tools_script_open(void)
 {
 	static const struct tools_port_hooks hooks = {tools_script_on_call,
-	    tools_script_on_result, tools_script_on_refused};
+	    tools_script_on_cancel, tools_script_on_result,
+	    tools_script_on_refused};
 	static const struct tools_port_options options = {.port = 4101,
 	    .calls_at_once = 2,
 	    .arguments_max = 1024,

@@ -17,7 +17,8 @@ struct tools_script {
 	uint64_t now;
 	/* what the hooks heard last */
 	uint64_t call;
-	unsigned calls, lists, results, told;
+	uint64_t cancelled;
+	unsigned calls, lists, results, told, cancels;
 	uint64_t told_count;
 	char package[64], tool[160], arguments[256], result[256];
 	bool refuse_calls;

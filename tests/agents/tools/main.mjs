@@ -80,6 +80,35 @@ async function rebinding() {
 	return rows;
 }
 
+// run_tool calls whose connection is ended, over TCP and the unix socket,
+// and calls of the official client that are aborted; how each one failed.
+async function takeback() {
+	const body = '{"jsonrpc":"2.0","id":1,"method":"run_tool","params":' +
+	    '{"slug":"odd","tool_name":"never"}}';
+	const {Client} = await import(
+	    '@modelcontextprotocol/sdk/client/index.js');
+	const {StreamableHTTPClientTransport} = await import(
+	    '@modelcontextprotocol/sdk/client/streamableHttp.js');
+	const signal = AbortSignal.timeout(1500);
+	const calls = [...Array(6).keys()].map((n) => request({signal,
+		...n % 2 ? {socketPath: '/run/agentnode/tools.sock'} :
+		    {host: '127.0.0.1', port: PORT}, path: '/agentnode/rpc',
+		headers: {Host: 'localhost',
+			'Content-Type': 'application/json',
+			'Content-Length': body.length}}, body));
+	const clients = [0, 1].map(
+	    (n) => new Client({name: `agent-${n}`, version: '1'}));
+	for (const client of clients)
+		await client.connect(new StreamableHTTPClientTransport(
+		    new URL(`http://127.0.0.1:${PORT}/mcp`)));
+	for (const client of clients)
+		calls.push(client.callTool({name: 'odd__never', arguments: {}},
+		    undefined, {signal}));
+	const said = await Promise.allSettled(calls);
+	return said.map((one) => one.reason?.constructor?.name === 'McpError' ?
+	    'McpError' : one.reason?.name ?? 'answered');
+}
+
 async function attempt(ctx, slug, tool, args) {
 	try {
 		return await ctx.runTool(slug, tool, args);
@@ -99,6 +128,15 @@ const steps = {
 	other: (ctx) => attempt(ctx, 'other', 'echo'),
 	which: (ctx) => attempt(ctx, 'odd'),
 	die: (ctx) => attempt(ctx, 'odd', 'die'),
+	takeback: () => takeback(),
+	took: async (ctx) => {
+		// The ends of the connections are on their way.
+		await new Promise((done) => setTimeout(done, 500));
+		const rows = await Promise.all([...Array(8).keys()].map(
+		    (n) => attempt(ctx, 'odd', 'echo', {n})));
+		return rows.filter((row) => row.success).length;
+	},
+	heard: (ctx) => attempt(ctx, 'odd', 'cancelled'),
 	never: (ctx) => attempt(ctx, 'odd', 'never'),
 	kept: (ctx) => attempt(ctx, 'keeper', 'append', {text: 'x'}),
 	many: async (ctx) => {
