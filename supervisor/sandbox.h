@@ -64,7 +64,8 @@ struct sandbox_limits {
 struct sandbox_spec {
 	const char *kind;    /* "mcp", "build", "selftest", "exec" */
 	const char *package; /* slug, for labels and audit */
-	const char *version;
+	/* tier: as judged, for audit; NULL: no package of one */
+	const char *version, *tier;
 	const char *image;       /* name@sha256:<64 hex> */
 	const char *const *argv; /* NULL-terminated */
 	const char *const *env;  /* NULL-terminated "K=V", ours come first */
@@ -73,8 +74,7 @@ struct sandbox_spec {
 	struct sandbox_tmpfs tmpfs[SANDBOX_TMPFS_MAX]; /* besides /tmp, HOME */
 	struct sandbox_tree trees[SANDBOX_TREES_MAX];
 	struct sandbox_limits limits;
-	/* As egress_plan.h says, or NULL: no egress-proxy. Borrowed. */
-	const json_t *egress;
+	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	/* The workload's ends of three pipes; borrowed, duplicated. */
 	int stdin_fd, stdout_fd, stderr_fd;

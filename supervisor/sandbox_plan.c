@@ -60,6 +60,8 @@ sandbox_plan_names(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 		spec->package) != RESULT_OK ||
 	    sandbox_plan_copy(plan->version, sizeof(plan->version),
 		spec->version) != RESULT_OK ||
+	    sandbox_plan_copy(plan->tier, sizeof(plan->tier),
+		spec->tier) != RESULT_OK ||
 	    sandbox_plan_copy(plan->image, sizeof(plan->image), spec->image) !=
 		RESULT_OK)
 		return sandbox_plan_fail(fault, RESULT_TOO_LONG, "bad_spec",
@@ -481,6 +483,9 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 
 	if (record == NULL)
 		return NULL;
+	if (plan->tier[0] != '\0')
+		(void)json_object_set_new(
+		    record, "tier", json_string(plan->tier));
 	if (plan->no_landlock)
 		(void)json_array_append_new(
 		    overrides, json_string("no_landlock"));

@@ -38,6 +38,7 @@ struct sandbox_plan_seal {
 
 struct sandbox_plan {
 	char kind[32], package[128], version[64];
+	char tier[16]; /* "" : no package of a tier */
 	char image[512];
 	struct engine_host host;
 	bool host_open;

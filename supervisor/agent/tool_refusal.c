@@ -23,6 +23,9 @@ tool_refusal_sentence(const char *code)
 	    {"consent_missing", "nobody on this host agreed to the package"},
 	    {"trust_too_low", "the package's tier is below what this host "
 			      "asks for"},
+	    {"boundary_unknown", "the package is of no kind that this host "
+				 "knows"},
+	    {"host_build_stale", "the package has to be installed again"},
 	    {"files_failed", "the package's files or state cannot be used "
 			     "now; another run may have them"},
 	    {"tool_not_allowed", "this package is not in the agent's "

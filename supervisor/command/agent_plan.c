@@ -36,33 +36,21 @@ agent_plan_package(struct agent_plan *plan)
 	return RESULT_OK;
 }
 
-/* Off unless the host said so. */
-static enum result
-agent_plan_enabled(struct agent_plan *plan)
-{
-	if (config_bool(plan->run.config, "agent_sandbox.enabled"))
-		return RESULT_OK;
-	json_field_fault(&plan->run.fault,
-	    "agents are off on this host: 'agentnode config set "
-	    "agent_sandbox.enabled true' turns them on, "
-	    "AGENTNODE_AGENT_SANDBOX=1 does for one shell");
-	return agent_plan_fail(plan, RESULT_REFUSED, "agent_sandbox_disabled");
-}
-
 static enum result
 agent_plan_allowed(struct agent_plan *plan)
 {
 	struct run_entry *run = &plan->run;
-	enum result result = run_entry_consent(run);
+	enum result result = run_entry_boundary(run);
 
+	if (result != RESULT_OK)
+		return result;
+	result = run_entry_consent(run);
 	if (result == RESULT_REFUSED)
 		json_field_fault(&run->fault,
 		    "%s: %.40s there has no consent on this host; 'agentnode "
 		    "lock seal' shows what it asks for and consents, or "
 		    "'agentnode install' it",
 		    run_entry_shown(run), run->slug);
-	if (result == RESULT_OK)
-		result = run_entry_trust(run);
 	if (result == RESULT_OK)
 		result = run_entry_image(run);
 	plan->spec.image = run->image;
@@ -167,6 +155,7 @@ agent_plan_spec(struct agent_plan *plan)
 	spec->kind = "agent";
 	spec->package = package->slug;
 	spec->version = package->version;
+	spec->tier = tier_name(plan->run.trust.tier);
 	spec->limits.wall_s = (unsigned)package->max_runtime_s;
 	spec->mounts[0] = (struct sandbox_mount){.volume = package->volume,
 	    .target = AGENT_PACKAGE_PACK,
@@ -212,8 +201,6 @@ agent_plan_make(
 	result = run_entry_open(options->slug, options->lockfile, &plan_r->run);
 	if (result == RESULT_OK)
 		result = agent_plan_package(plan_r);
-	if (result == RESULT_OK)
-		result = agent_plan_enabled(plan_r);
 	if (result == RESULT_OK)
 		result = agent_plan_allowed(plan_r);
 	if (result == RESULT_OK)
@@ -266,10 +253,11 @@ agent_plan_gate(
 
 	return json_pack("{s:s, s:s, s:s, s:o, s:I, s:I, s:b, s:b, s:s, s:b}",
 	    "mode", "agent", "package", plan->package.slug, "tier",
-	    RUN_ENTRY_TIER, "packages", agent_plan_packages(plan),
-	    "max_tool_calls", (json_int_t)plan->package.max_tool_calls,
-	    "output_max", (json_int_t)config_int(config, "sandbox.output_max"),
-	    "product", plan->package.command != NULL, "raw", options->raw,
-	    "log_level", config_text(config, "log.level"), "no_landlock",
+	    tier_name(plan->run.trust.tier), "packages",
+	    agent_plan_packages(plan), "max_tool_calls",
+	    (json_int_t)plan->package.max_tool_calls, "output_max",
+	    (json_int_t)config_int(config, "sandbox.output_max"), "product",
+	    plan->package.command != NULL, "raw", options->raw, "log_level",
+	    config_text(config, "log.level"), "no_landlock",
 	    config_override(config, "no_landlock"));
 }

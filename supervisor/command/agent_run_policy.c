@@ -92,9 +92,9 @@ agent_run_policy_on_changed(bool lost, void *context)
 		    fault.text[0] != '\0'
 			? fault.text
 			: "the configuration cannot be watched any more");
-	else if (!config_bool(config, "agent_sandbox.enabled"))
-		agent_run_close(
-		    run, "policy_changed", "agents were turned off");
+	else if (!run_entry_still(&run->plan.run, config))
+		agent_run_close(run, "policy_changed",
+		    "agents of its tier were turned off");
 	else if (!same)
 		agent_run_close(run, "policy_changed",
 		    "what agents may ask of models was narrowed");

@@ -15,6 +15,7 @@ extern const struct command command_install_rows[];
 extern const struct command command_remove_rows[];
 extern const struct command command_package_rows[];
 extern const struct command command_verify_rows[];
+extern const struct command command_explain_rows[];
 extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
 extern const struct command command_agent_rows[];
@@ -41,6 +42,7 @@ const struct command *const command_groups[] = {
     command_remove_rows,
     command_package_rows,
     command_verify_rows,
+    command_explain_rows,
     command_lock_rows,
     command_audit_rows,
     command_logs_rows,

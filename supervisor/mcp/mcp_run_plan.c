@@ -58,12 +58,13 @@ mcp_run_plan_unasked(struct mcp_run_plan *plan)
 static enum result
 mcp_run_plan_allowed(struct mcp_run_plan *plan)
 {
-	enum result result = run_entry_consent(&plan->run);
+	enum result result = run_entry_boundary(&plan->run);
 
+	if (result != RESULT_OK)
+		return result;
+	result = run_entry_consent(&plan->run);
 	if (result == RESULT_REFUSED)
 		mcp_run_plan_unasked(plan);
-	if (result == RESULT_OK)
-		result = run_entry_trust(&plan->run);
 	if (result == RESULT_OK)
 		result = run_entry_image(&plan->run);
 	plan->spec.image = plan->run.image;
@@ -185,6 +186,7 @@ mcp_run_plan_spec(struct mcp_run_plan *plan)
 	spec->kind = "mcp";
 	spec->package = package->slug;
 	spec->version = package->version;
+	spec->tier = tier_name(plan->run.trust.tier);
 	spec->mounts[0] = (struct sandbox_mount){.volume = package->volume,
 	    .target = MCP_PACKAGE_PACK,
 	    .content_hash = package->content_hash,
@@ -291,10 +293,10 @@ mcp_run_plan_gate(
 		line_max = GATE_CONFIG_LINE_MAX;
 	object = json_pack("{s:s, s:s, s:s, s:I, s:I, s:I, s:b, s:s, s:b}",
 	    "mode", mcp_run_plan_mode(options), "package", plan->package.slug,
-	    "tier", RUN_ENTRY_TIER, "line_max", (json_int_t)line_max,
-	    "start_timeout_s", (json_int_t)start_s, "list_timeout_s",
-	    (json_int_t)start_s, "json", options->json, "log_level",
-	    config_text(config, "log.level"), "no_landlock",
+	    "tier", tier_name(plan->run.trust.tier), "line_max",
+	    (json_int_t)line_max, "start_timeout_s", (json_int_t)start_s,
+	    "list_timeout_s", (json_int_t)start_s, "json", options->json,
+	    "log_level", config_text(config, "log.level"), "no_landlock",
 	    config_override(config, "no_landlock"));
 	good = object != NULL;
 	if (good && options->caller != NULL)

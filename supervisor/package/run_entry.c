@@ -8,6 +8,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/policy/consent.h"
@@ -104,19 +105,111 @@ run_entry_shown(const struct run_entry *run)
 					 : run->path;
 }
 
-enum result
-run_entry_trust(struct run_entry *run)
+/* The words of the configuration; one that is none decides nothing. */
+static struct boundary_input
+run_entry_input(const struct run_entry *run, const struct config *config)
 {
-	const char *least =
-	    config_text(run->config, "trust.minimum_trust_level");
+	struct boundary_input input = {.kind = run->kind,
+	    .tier = run->trust.tier,
+	    .minimum =
+		tier_parse(config_text(config, "trust.minimum_trust_level")),
+	    .agents_enabled = config_bool(config, "agent_sandbox.enabled")};
 
-	if (least == NULL || strcmp(least, RUN_ENTRY_TIER) == 0)
+	(void)boundary_policy_parse(
+	    config_text(config, "sandbox.host_trust_policy"), &input.policy);
+	return input;
+}
+
+static enum result
+run_entry_tier(struct run_entry *run)
+{
+	enum result result = trust_judge(run->config, run->slug, run->entry,
+	    time(NULL), &run->trust, &run->fault);
+
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	run->trust.tier = TIER_UNKNOWN;
+	if (run->fault.text[0] == '\0')
+		json_field_fault(&run->fault,
+		    "%.60s: its attestation or signature does not hold",
+		    run->slug);
+	return run_entry_fail(run, result,
+	    run->trust.code[0] != '\0' ? run->trust.code : "trust_unreadable");
+}
+
+static enum result
+run_entry_refused(struct run_entry *run, const char *least)
+{
+	const struct boundary_verdict *verdict = &run->verdict;
+
+	if (strcmp(verdict->code, BOUNDARY_TOO_LOW) == 0)
+		json_field_fault(&run->fault,
+		    "%.60s is %s, and trust.minimum_trust_level is %s: %s",
+		    run->slug, tier_name(run->trust.tier),
+		    least != NULL ? least : "unset", verdict->remedy);
+	else
+		json_field_fault(&run->fault, "%.60s: %s; %s", run->slug,
+		    verdict->reason, verdict->remedy);
+	return run_entry_fail(run, RESULT_REFUSED, verdict->code);
+}
+
+/* What it was built for is a note of the installation, not sealed: it may
+ * only ever keep a package from running. */
+static enum result
+run_entry_build(struct run_entry *run)
+{
+	const char *mode =
+	    json_string_value(json_object_get(run->entry, "build_mode"));
+
+	if (mode == NULL || strcmp(mode, "sandbox_volume") == 0)
+		return RESULT_OK;
+	if (strcmp(mode, "host") != 0) {
+		json_field_fault(&run->fault,
+		    "%.60s: build_mode '%.40s' is neither sandbox_volume nor "
+		    "host; install it again",
+		    run->slug, mode);
+		return run_entry_fail(run, RESULT_REFUSED, RUN_ENTRY_STALE);
+	}
+	run->on_host = run->verdict.place == BOUNDARY_HOST;
+	if (run->on_host)
 		return RESULT_OK;
 	json_field_fault(&run->fault,
-	    "%s is unverified (it has no attestation), and "
-	    "trust.minimum_trust_level is %s",
-	    run->slug, least);
-	return run_entry_fail(run, RESULT_REFUSED, "trust_too_low");
+	    "%.60s was built for the host under an older policy, and by now "
+	    "%s; install it again",
+	    run->slug, run->verdict.reason);
+	return run_entry_fail(run, RESULT_REFUSED, RUN_ENTRY_STALE);
+}
+
+enum result
+run_entry_boundary(struct run_entry *run)
+{
+	struct boundary_input input;
+	enum result result = run_entry_tier(run);
+
+	(void)boundary_kind_parse(
+	    json_string_value(json_object_get(run->entry, "package_type")),
+	    json_string_value(json_object_get(run->entry, "runtime")),
+	    &run->kind);
+	input = run_entry_input(run, run->config);
+	run->verdict = boundary_decide(&input);
+	if (result != RESULT_OK) {
+		run->verdict.place = BOUNDARY_REFUSED;
+		return result;
+	}
+	if (run->verdict.place == BOUNDARY_REFUSED)
+		return run_entry_refused(
+		    run, config_text(run->config, "trust.minimum_trust_level"));
+	return run_entry_build(run);
+}
+
+bool
+run_entry_still(const struct run_entry *run, const struct config *config)
+{
+	struct boundary_input input = run_entry_input(run, config);
+	enum boundary_place place = boundary_decide(&input).place;
+
+	return place == BOUNDARY_HOST ||
+	       (place == BOUNDARY_SANDBOX && !run->on_host);
 }
 
 enum result

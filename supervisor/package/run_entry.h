@@ -2,7 +2,8 @@
 /*
  * What every run begins with, whatever kind of package it is: configuration,
  * lockfile, the entry, the user's consent to it, the tier, the image. Read
- * once and handed on as one object. Used by mcp_run_plan and agent_plan.
+ * once and handed on as one object. Used by mcp_run_plan, agent_plan, explain
+ * and doctor.
  */
 #ifndef SUPERVISOR_PACKAGE_RUN_ENTRY_H
 #define SUPERVISOR_PACKAGE_RUN_ENTRY_H
@@ -13,13 +14,15 @@
 #include "common/result.h"
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/package/lockfile.h"
+#include "supervisor/policy/boundary.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/trust.h"
 
 #define RUN_ENTRY_PATH_MAX 4096U
 #define RUN_ENTRY_CODE_MAX 64U
 #define RUN_ENTRY_SHOWN_MAX 60U
-/* Without an attestation, whatever the lockfile says. */
-#define RUN_ENTRY_TIER "unverified"
+/* build_mode says host, and the host's policy says sandbox by now. */
+#define RUN_ENTRY_STALE "host_build_stale"
 
 struct run_entry {
 	struct config *config;     /* owned */
@@ -28,6 +31,13 @@ struct run_entry {
 	const char *slug, *image;  /* borrowed; image is the configuration's */
 	char home[RUN_ENTRY_PATH_MAX];
 	char path[RUN_ENTRY_PATH_MAX]; /* of the lockfile */
+	/* Since run_entry_boundary; before it nothing is allowed. */
+	enum boundary_kind kind;
+	struct trust_verdict trust;
+	struct boundary_verdict verdict;
+	/* Built for the host, and it may run there. Everything else runs in
+	 * the sandbox, whatever the verdict says it might. */
+	bool on_host;
 	char code[RUN_ENTRY_CODE_MAX]; /* why not, when something failed */
 	struct json_fault fault;
 };
@@ -42,14 +52,20 @@ void run_entry_clear(struct run_entry *run);
 enum result run_entry_fail(
     struct run_entry *run, enum result result, const char *code);
 
+/* Which tier is it, and where may it run? Attestation and signature,
+ * trust.minimum_trust_level, sandbox.host_trust_policy, the switch of
+ * agents, and what it was built for. Before consent and image are asked. */
+enum result run_entry_boundary(struct run_entry *run);
+/* The same question of a configuration read anew, for what runs already:
+ * false when it would not have been started. */
+bool run_entry_still(const struct run_entry *run, const struct config *config);
+
 /* RESULT_REFUSED with code consent_missing and no sentence yet: the caller
  * says what the entry asks for (run_entry_shown is the lockfile's path, cut
  * to its end). */
 enum result run_entry_consent(struct run_entry *run);
 const char *run_entry_shown(const struct run_entry *run);
 
-/* Tier and image, in this order. */
-enum result run_entry_trust(struct run_entry *run);
 enum result run_entry_image(struct run_entry *run);
 
 /* Which hosts a run is to reach: those of its entry, judged as what they

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Who may run where: one pure function. Its table (boundary_table.c, the
- * golden file of the test, `agentnode explain --matrix`) is the
- * documentation. Used by run_entry, install, explain and doctor.
+ * golden file of the test, `agentnode explain --matrix`, docs/trust.md) is
+ * the documentation. Used by run_entry, install, explain and doctor.
  */
 #ifndef SUPERVISOR_POLICY_BOUNDARY_H
 #define SUPERVISOR_POLICY_BOUNDARY_H
@@ -36,18 +36,25 @@ enum boundary_place {
 struct boundary_input {
 	enum boundary_kind kind;
 	enum tier tier;    /* as trust_judge says */
-	enum tier minimum; /* trust.minimum_trust_level */
+	enum tier minimum; /* trust.minimum_trust_level, for every kind */
 	enum boundary_policy policy;
 	bool agents_enabled; /* agent_sandbox.enabled */
 };
 
-/* code is "" or a documented one; reason and remedy are fixed sentences,
- * never NULL. */
+/* Fixed texts, never NULL: code is "" or why it is refused, reason a
+ * sentence without its full stop; remedy and warning are "" or one. HOST
+ * says what a package may, not what it does: what was built for the
+ * sandbox runs in the sandbox. */
 struct boundary_verdict {
 	enum boundary_place place;
-	const char *code, *reason, *remedy;
+	const char *code, *reason, *remedy, *warning;
 };
 
+#define BOUNDARY_TOO_LOW "trust_too_low"
+#define BOUNDARY_AGENTS_OFF "agent_sandbox_disabled"
+#define BOUNDARY_UNKNOWN "boundary_unknown" /* a value that is none */
+
+/* A tier that is no tier counts as unverified. */
 struct boundary_verdict boundary_decide(const struct boundary_input *input);
 
 /* "skill", "toolpack", "mcp", "agent"; "default", ...; "refused", ... */

@@ -1,0 +1,4 @@
+# SPDX-License-Identifier: Apache-2.0
+# Who may run where, what a package may do, and its secrets.
+add_unit_test(boundary LIBRARIES supervisor_policy)
+add_scenario(explain TIMEOUT 120)
