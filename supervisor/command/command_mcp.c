@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "supervisor/command/command.h"
-#include "supervisor/command/mcp_consent.h"
+#include "supervisor/command/package_verdict.h"
 #include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_run.h"
 #include "supervisor/package/lockfile.h"
@@ -105,23 +105,21 @@ command_mcp_tools(int argc, char **argv)
 /* --- list --------------------------------------------------------------- */
 
 static json_t *
-command_mcp_list_row(
-    const struct mcp_consent *consent, const char *slug, const json_t *entry)
+command_mcp_list_row(const struct package_verdict_host *host, const char *slug,
+    const json_t *entry)
 {
+	struct package_verdict verdict;
 	struct mcp_package package;
-	struct json_fault fault = {""}, missing = {""};
+	struct json_fault fault = {""};
 	bool good =
 	    mcp_package_read(slug, entry, &package, &fault) == RESULT_OK;
-	bool agreed = mcp_consent_given(consent, slug, entry, &missing);
-	char source[512] = "";
 	json_t *row;
 
-	if (good)
-		mcp_package_source(&package, source, sizeof(source));
-	row = json_pack("{s:s, s:s?, s:s, s:b, s:b, s:s}", "name", slug,
-	    "version", package.version, "source", source, "consent", agreed,
-	    "runnable", good && agreed, "fault",
-	    good && !agreed ? missing.text : fault.text);
+	package_verdict_make(host, slug, entry, &verdict);
+	row = json_pack("{s:s, s:s?, s:s, s:s, s:b, s:b, s:s}", "name", slug,
+	    "version", package.version, "tier", tier_name(verdict.tier),
+	    "source", verdict.source, "consent", verdict.agreed, "runnable",
+	    verdict.runnable, "fault", verdict.fault.text);
 	if (row == NULL || !good)
 		return row;
 	(void)json_object_set_new(row, "allow",
@@ -178,21 +176,19 @@ command_mcp_list_print(const json_t *row)
 }
 
 static json_t *
-command_mcp_list_rows(const struct lockfile *lockfile)
+command_mcp_list_rows(
+    const struct package_verdict_host *host, const struct lockfile *lockfile)
 {
-	struct mcp_consent consent;
 	json_t *rows = json_array();
 	const char *slug;
 	json_t *entry;
 
-	mcp_consent_open(&consent);
 	json_object_foreach((json_t *)lockfile_entries(lockfile), slug, entry)
 	{
 		if (mcp_package_is_server(entry))
 			(void)json_array_append_new(
-			    rows, command_mcp_list_row(&consent, slug, entry));
+			    rows, command_mcp_list_row(host, slug, entry));
 	}
-	mcp_consent_close(&consent);
 	return rows;
 }
 
@@ -200,11 +196,19 @@ static int
 command_mcp_list_show(
     const struct lockfile *lockfile, const char *path, bool as_json)
 {
-	json_t *rows = command_mcp_list_rows(lockfile), *object;
+	struct package_verdict_host host;
+	struct json_fault fault = {""};
+	enum result result = package_verdict_open(&host, &fault);
+	json_t *rows = NULL, *object;
 	const json_t *row;
 	int code = COMMAND_DONE;
 	size_t i;
 
+	if (result == RESULT_OK)
+		rows = command_mcp_list_rows(&host, lockfile);
+	package_verdict_close(&host);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
 	if (as_json) {
 		object =
 		    json_pack("{s:s, s:O}", "lockfile", path, "servers", rows);

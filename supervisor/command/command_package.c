@@ -13,16 +13,11 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "supervisor/agent/agent_package.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/living_run.h"
-#include "supervisor/command/mcp_consent.h"
-#include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_state.h"
+#include "supervisor/command/package_verdict.h"
 #include "supervisor/package/lockfile.h"
-
-/* Without an attestation, whatever the lockfile claims. */
-#define COMMAND_PACKAGE_TIER "unverified"
 
 struct command_package_options {
 	bool json;
@@ -53,13 +48,15 @@ command_package_parse(
 
 /* COMMAND_DONE, or the exit code after its sentence. */
 static int
-command_package_load(
-    struct command_package_options *options, struct lockfile **lockfile_r)
+command_package_load(struct command_package_options *options,
+    struct lockfile **lockfile_r, struct package_verdict_host *host_r)
 {
 	struct json_fault fault = {""};
-	enum result result;
+	enum result result = package_verdict_open(host_r, &fault);
 
 	*lockfile_r = NULL;
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
 	result = lockfile_path(
 	    options->lockfile, options->path, sizeof(options->path), &fault);
 	if (result == RESULT_OK)
@@ -81,69 +78,45 @@ command_package_text(const json_t *object, const char *key)
 	return text != NULL ? text : "";
 }
 
-/* Is the entry whole, whatever kind it is? Its source, if it has one. */
-static bool
-command_package_whole(const char *slug, const json_t *entry, char *source_r,
-    size_t size, struct json_fault *fault)
-{
-	struct mcp_package package;
-	struct agent_package agent;
-
-	if (agent_package_is_agent(entry)) {
-		(void)snprintf(source_r, size, "%s",
-		    command_package_text(entry, "source"));
-		return agent_package_read(slug, entry, &agent, fault) ==
-		       RESULT_OK;
-	}
-	if (mcp_package_read(slug, entry, &package, fault) != RESULT_OK)
-		return false;
-	mcp_package_source(&package, source_r, size);
-	return true;
-}
-
-/* What both commands say of an entry. It can run when it is whole and the
- * user of this host agreed to it. */
+/* What both commands say of an entry. It can run when it is whole, its tier
+ * may, and the user of this host agreed to it. */
 static json_t *
-command_package_row(
-    const struct mcp_consent *consent, const char *slug, const json_t *entry)
+command_package_row(const struct package_verdict_host *host, const char *slug,
+    const json_t *entry)
 {
-	struct json_fault fault = {""}, missing = {""};
-	char source[512] = "";
-	bool good =
-	    command_package_whole(slug, entry, source, sizeof(source), &fault);
-	bool agreed = mcp_consent_given(consent, slug, entry, &missing);
+	struct package_verdict verdict;
 
-	if (good && !agreed)
-		fault = missing;
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, s:s}",
+	package_verdict_make(host, slug, entry, &verdict);
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, "
+			 "s:s, s:s}",
 	    "package", slug, "version", command_package_text(entry, "version"),
 	    "type", command_package_text(entry, "package_type"), "runtime",
 	    command_package_text(entry, "runtime"), "tier",
-	    COMMAND_PACKAGE_TIER, "source", source, "installed_at",
-	    command_package_text(entry, "installed_at"), "consent", agreed,
-	    "runnable", good && agreed, "fault", fault.text);
+	    tier_name(verdict.tier), "claimed_tier", verdict.claim, "source",
+	    verdict.source, "installed_at",
+	    command_package_text(entry, "installed_at"), "consent",
+	    verdict.agreed, "runnable", verdict.runnable, "code", verdict.code,
+	    "fault", verdict.fault.text);
 }
 
 /* ---- list ---- */
 
 static json_t *
-command_package_rows_of(const struct lockfile *lockfile)
+command_package_rows_of(
+    const struct package_verdict_host *host, const struct lockfile *lockfile)
 {
 	json_t *rows = json_array(), *entry;
-	struct mcp_consent consent;
 	const char *slug;
 
-	mcp_consent_open(&consent);
 	json_object_foreach((json_t *)lockfile_entries(lockfile), slug, entry)
 	{
 		if (json_array_append_new(
-			rows, command_package_row(&consent, slug, entry)) == 0)
+			rows, command_package_row(host, slug, entry)) == 0)
 			continue;
 		json_decref(rows);
 		rows = NULL;
 		break;
 	}
-	mcp_consent_close(&consent);
 	return rows;
 }
 
@@ -156,13 +129,16 @@ command_package_print_rows(const json_t *rows, const char *path)
 	json_array_foreach(rows, i, row)
 	{
 		bool good = json_is_true(json_object_get(row, "runnable"));
+		const char *claim = command_package_text(row, "claimed_tier");
 
-		printf("%-32s  %-12s  %-10s  %s%s\n",
+		printf("%-32s  %-12s  %-10s  %-10s  %s%s%s%s\n",
 		    command_package_text(row, "package"),
 		    command_package_text(row, "version"),
 		    command_package_text(row, "type"),
+		    command_package_text(row, "tier"),
 		    good ? "" : "cannot run: ",
-		    command_package_text(row, good ? "source" : "fault"));
+		    command_package_text(row, good ? "source" : "fault"),
+		    claim[0] != '\0' ? "; the lockfile claims " : "", claim);
 	}
 	if (json_array_size(rows) == 0)
 		fprintf(stderr, "nothing is installed in %s\n", path);
@@ -172,17 +148,20 @@ static int
 command_package_list(int argc, char **argv)
 {
 	struct command_package_options options;
+	struct package_verdict_host host;
 	struct lockfile *lockfile;
-	json_t *rows, *answer;
+	json_t *rows = NULL, *answer;
 	int code;
 
 	if (!command_package_parse(argc, argv, &options) || optind != argc)
 		return command_option_fault("list");
-	code = command_package_load(&options, &lockfile);
+	code = command_package_load(&options, &lockfile, &host);
+	if (code == COMMAND_DONE)
+		rows = command_package_rows_of(&host, lockfile);
+	package_verdict_close(&host);
+	lockfile_free(&lockfile);
 	if (code != COMMAND_DONE)
 		return code;
-	rows = command_package_rows_of(lockfile);
-	lockfile_free(&lockfile);
 	if (rows == NULL)
 		return command_error(COMMAND_INTERNAL, "out of memory");
 	if (options.json) {
@@ -242,13 +221,16 @@ command_package_fill(const char *slug, const json_t *entry, json_t *row)
 {
 	const struct {
 		const char *name, *key;
-	} copies[] = {{"claimed_tier", "trust_level"},
-	    {"command", "mcp_preinstall_command"}, {"words", "mcp_command"},
-	    {"allow", "mcp_allowed_domains"}, {"tools", "tools"},
-	    {"files", "files"}, {"state", "state"}, {"env", "env"},
-	    {"permissions", "permissions"}, {"agent", "agent"},
-	    {"volume", agent_package_is_agent(entry) ? "sandbox_volume"
-						     : "mcp_sandbox_volume"},
+	} copies[] = {{"build_mode", "build_mode"},
+	    {"env_keys", "mcp_env_keys"},
+	    {"env_requirements", "env_requirements"},
+	    {"entrypoint", "entrypoint"}, {"command", "mcp_preinstall_command"},
+	    {"words", "mcp_command"}, {"allow", "mcp_allowed_domains"},
+	    {"tools", "tools"}, {"files", "files"}, {"state", "state"},
+	    {"env", "env"}, {"permissions", "permissions"}, {"agent", "agent"},
+	    {"volume", json_object_get(entry, "mcp_sandbox_volume") != NULL
+			   ? "mcp_sandbox_volume"
+			   : "sandbox_volume"},
 	    {"hash", "volume_content_hash"},
 	    {"volume_path", "volume_host_path"},
 	    {"dependencies", "dependencies"}};
@@ -307,8 +289,8 @@ static void
 command_package_print(const json_t *row)
 {
 	static const char *const texts[] = {"package", "version", "type",
-	    "runtime", "tier", "source", "installed_at", "volume", "hash",
-	    "run", "fault"};
+	    "runtime", "tier", "claimed_tier", "source", "installed_at",
+	    "volume", "hash", "run", "fault"};
 	const json_t *saved = json_object_get(row, "saved_bytes");
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {
@@ -336,30 +318,28 @@ static int
 command_package_info(int argc, char **argv)
 {
 	struct command_package_options options;
-	struct mcp_consent consent;
+	struct package_verdict_host host;
 	struct lockfile *lockfile;
-	const json_t *entry;
-	json_t *row;
+	const json_t *entry = NULL;
+	json_t *row = NULL;
 	int code;
 
 	if (!command_package_parse(argc, argv, &options) || argc - optind != 1)
 		return command_option_fault("info");
-	code = command_package_load(&options, &lockfile);
-	if (code != COMMAND_DONE)
-		return code;
-	entry = lockfile_entry(lockfile, argv[optind]);
-	mcp_consent_open(&consent);
-	row = entry != NULL ? command_package_row(&consent, argv[optind], entry)
-			    : NULL;
-	mcp_consent_close(&consent);
-	if (entry == NULL)
+	code = command_package_load(&options, &lockfile, &host);
+	if (code == COMMAND_DONE)
+		entry = lockfile_entry(lockfile, argv[optind]);
+	if (entry != NULL)
+		row = command_package_row(&host, argv[optind], entry);
+	package_verdict_close(&host);
+	if (code == COMMAND_DONE && entry == NULL)
 		code = command_error(COMMAND_NO,
 		    "'%.64s' is not installed in %s; 'agentnode list' shows "
 		    "what is",
 		    argv[optind], options.path);
-	else if (row == NULL)
+	else if (code == COMMAND_DONE && row == NULL)
 		code = command_error(COMMAND_INTERNAL, "out of memory");
-	else
+	else if (code == COMMAND_DONE)
 		code = command_package_fill(argv[optind], entry, row);
 	if (code == COMMAND_DONE && options.json)
 		code = command_print_json(row);
@@ -374,8 +354,10 @@ extern const struct command command_package_rows[];
 const struct command command_package_rows[] = {
     {"list", "list what is installed",
 	"Usage: agentnode list [--lockfile FILE] [--json]\n\n"
-	"One line per package of the lockfile: name, version, type, and from\n"
-	"what it was installed, or why it cannot run.\n\n"
+	"One line per package of the lockfile: name, version, type, tier, and\n"
+	"from what it was installed, or why it cannot run. The tier is what "
+	"an\n"
+	"attestation proves; what the lockfile claims beyond is said.\n\n"
 	"Options:\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"
 	"                    AGENTNODE_HOME/agentnode.lock\n"

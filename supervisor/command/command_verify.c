@@ -10,6 +10,7 @@
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
@@ -20,6 +21,7 @@
 #include "supervisor/package/lockfile.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
+#include "supervisor/policy/trust.h"
 
 struct command_verify {
 	bool json;
@@ -183,6 +185,30 @@ command_verify_row(struct command_verify *verify, const char *slug,
 		verify->code = COMMAND_INTERNAL;
 }
 
+/* The tier that it claims to prove, and what there is without a volume. */
+static bool
+command_verify_without(
+    struct command_verify *verify, const char *slug, const json_t *entry)
+{
+	const char *type =
+	    json_string_value(json_object_get(entry, "package_type"));
+	struct json_fault fault = {""};
+	struct trust_verdict trust;
+
+	if (trust_judge(verify->config, slug, entry, time(NULL), &trust,
+		&fault) != RESULT_OK) {
+		command_verify_row(verify, slug, entry, "untrusted", fault.text,
+		    COMMAND_INTEGRITY);
+		return true;
+	}
+	if (type == NULL || strcmp(type, "skill") != 0 ||
+	    lockfile_entry_volume(entry) != NULL)
+		return false;
+	command_verify_row(verify, slug, entry, "verified",
+	    "a skill runs no code and has no volume", COMMAND_DONE);
+	return true;
+}
+
 static void
 command_verify_entry(
     struct command_verify *verify, const char *slug, const json_t *entry)
@@ -193,6 +219,8 @@ command_verify_entry(
 	struct command_verify_one one = {.detail = ""};
 	int fd;
 
+	if (command_verify_without(verify, slug, entry))
+		return;
 	if (name == NULL || hash == NULL) {
 		command_verify_row(verify, slug, entry, "unsealed",
 		    "it has no sealed volume, so it cannot run", COMMAND_NO);
@@ -285,9 +313,11 @@ const struct command command_verify_rows[] = {
     {"verify", "compare installed packages with the lockfile",
 	"Usage: agentnode verify [SLUG] [--lockfile FILE] [--json]\n\n"
 	"Hashes the volume of the package, or of all, and compares with the\n"
-	"lockfile, as before every start. Exits 0 when all are verified; 6\n"
-	"when one has changed; 1 when one is missing, has no seal or cannot\n"
-	"be read.\n\n"
+	"lockfile, as before every start; an attestation that an entry "
+	"carries\n"
+	"must hold. Exits 0 when all are verified; 6 when one has changed or\n"
+	"is untrusted; 1 when one is missing, has no seal or cannot be "
+	"read.\n\n"
 	"Options:\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"
 	"                    AGENTNODE_HOME/agentnode.lock\n"

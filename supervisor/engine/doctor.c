@@ -60,6 +60,7 @@ doctor_run(const struct config *config, bool deep, const char *slug)
 	engine &= doctor_table(&doctor, doctor_keys_checks, checks);
 	if (slug != NULL)
 		engine &= doctor_table(&doctor, doctor_package_checks, checks);
+	doctor_package_close(&doctor);
 	if (doctor.has_host)
 		engine_host_close(&doctor.host);
 	return json_pack(

@@ -12,7 +12,8 @@
 
 #include "supervisor/engine/engine_host.h"
 
-struct config; /* supervisor/policy/config.h */
+struct config;    /* supervisor/policy/config.h */
+struct run_entry; /* supervisor/package/run_entry.h */
 
 #define DOCTOR_TEXT_MAX 512U
 
@@ -24,6 +25,8 @@ struct doctor {
 	bool has_image;
 	bool deep;        /* start a sandbox too */
 	const char *slug; /* of a package to look at, or NULL */
+	/* Of it, opened and judged as for a run; NULL: not installed. */
+	struct run_entry *package;
 };
 
 struct doctor_finding {
@@ -41,7 +44,9 @@ struct doctor_check {
 extern const struct doctor_check doctor_engine_checks[];
 extern const struct doctor_check doctor_kernel_checks[];
 extern const struct doctor_check doctor_keys_checks[];
+/* The first of them opens doctor.package. */
 extern const struct doctor_check doctor_package_checks[];
+void doctor_package_close(struct doctor *doctor);
 
 void doctor_say(struct doctor_finding *finding, bool ok, const char *format,
     ...) __attribute__((format(printf, 3, 4)));

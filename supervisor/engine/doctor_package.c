@@ -1,101 +1,198 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Checks of one installed package: its lock entry, its volume, its egress.
- * Called by doctor.c when a slug is named; changes nothing and hashes
- * nothing (`agentnode verify` does).
+ * Checks of one installed package: its entry, tier, place, consent, volume,
+ * egress. Called by doctor.c when a slug is named; decides with the
+ * functions of a run, changes nothing and hashes nothing (`agentnode
+ * verify` does).
  */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/engine/doctor.h"
-#include "supervisor/package/lockfile.h"
+#include "supervisor/package/run_entry.h"
 
-/* The entry of the slug, owned by the lockfile; NULL after a finding. */
-static const json_t *
-doctor_package_entry(struct doctor *doctor, struct lockfile **lockfile_r,
-    struct doctor_finding *finding)
-{
-	struct json_fault fault = {""};
-	char path[4096];
-	const json_t *entry;
-
-	*lockfile_r = NULL;
-	doctor_fix(
-	    finding, "agentnode mcp install ... --name %s", doctor->slug);
-	if (lockfile_path(NULL, path, sizeof(path), &fault) != RESULT_OK ||
-	    lockfile_load(path, lockfile_r, &fault) != RESULT_OK) {
-		doctor_say(finding, false, "%.300s",
-		    fault.text[0] != '\0' ? fault.text
-					  : "there is no lockfile");
-		return NULL;
-	}
-	entry = lockfile_entry(*lockfile_r, doctor->slug);
-	if (entry == NULL)
-		doctor_say(
-		    finding, false, "%s is not in %.300s", doctor->slug, path);
-	return entry;
-}
+#define DOCTOR_PACKAGE_MISSING "it is not installed"
 
 static const char *
-doctor_package_text(const json_t *entry, const char *key)
+doctor_package_text(const struct doctor *doctor, const char *key)
 {
-	const char *text = json_string_value(json_object_get(entry, key));
+	const char *text =
+	    json_string_value(json_object_get(doctor->package->entry, key));
 
 	return text != NULL ? text : "";
 }
 
+/* The others only look at what this one found. */
 static void
 doctor_package_locked(struct doctor *doctor, struct doctor_finding *finding)
 {
-	struct lockfile *lockfile;
-	const json_t *entry = doctor_package_entry(doctor, &lockfile, finding);
+	struct run_entry *run = calloc(1, sizeof(*run));
+	enum result result = run == NULL
+				 ? RESULT_NO_MEMORY
+				 : run_entry_open(doctor->slug, NULL, run);
 
-	if (entry != NULL)
-		doctor_say(finding, true, "%s %s, %s", doctor->slug,
-		    doctor_package_text(entry, "version"),
-		    doctor_package_text(entry, "trust_level"));
-	lockfile_free(&lockfile);
+	doctor_fix(finding,
+	    "agentnode list; agentnode install or agentnode mcp install ... "
+	    "--name %s",
+	    doctor->slug);
+	if (result != RESULT_OK) {
+		doctor_say(finding, false, "%.300s",
+		    run != NULL ? run->fault.text : "out of memory");
+		if (run != NULL)
+			run_entry_clear(run);
+		free(run);
+		return;
+	}
+	doctor->package = run;
+	/* Where it stops is asked again, check for check. */
+	(void)run_entry_boundary(run);
+	doctor_say(finding, true, "%s %s", doctor->slug,
+	    doctor_package_text(doctor, "version"));
+}
+
+void
+doctor_package_close(struct doctor *doctor)
+{
+	if (doctor->package == NULL)
+		return;
+	run_entry_clear(doctor->package);
+	free(doctor->package);
+	doctor->package = NULL;
+}
+
+/* Does its attestation hold, and what does it prove? */
+static void
+doctor_package_tier(struct doctor *doctor, struct doctor_finding *finding)
+{
+	const struct run_entry *run = doctor->package;
+	const char *claim, *tier;
+
+	if (run == NULL) {
+		doctor_say(finding, false, DOCTOR_PACKAGE_MISSING);
+		return;
+	}
+	claim = doctor_package_text(doctor, "trust_level");
+	tier = tier_name(run->trust.tier);
+	doctor_fix(finding, "agentnode install %s", doctor->slug);
+	if (run->trust.code[0] != '\0')
+		doctor_say(finding, false, "%s: %.300s", run->trust.code,
+		    run->fault.text);
+	else if (claim[0] != '\0' && strcmp(claim, tier) != 0)
+		doctor_say(finding, true,
+		    "%s; the lockfile claims %.40s, which raises nothing", tier,
+		    claim);
+	else
+		doctor_say(finding, true, "%s%s%s", tier,
+		    run->trust.key[0] != '\0' ? ", attested by registry key "
+					      : ", no attestation",
+		    run->trust.key);
+}
+
+/* May it run here, and as it was built? */
+static void
+doctor_package_place(struct doctor *doctor, struct doctor_finding *finding)
+{
+	const struct run_entry *run = doctor->package;
+
+	if (run == NULL) {
+		doctor_say(finding, false, DOCTOR_PACKAGE_MISSING);
+		return;
+	}
+	if (run->code[0] != '\0') {
+		doctor_say(
+		    finding, false, "%s: %.300s", run->code, run->fault.text);
+		doctor_fix(finding, "%s",
+		    strcmp(run->code, RUN_ENTRY_STALE) == 0 ? "install it again"
+		    : run->verdict.remedy[0] != '\0' ? run->verdict.remedy
+						     : "install it again");
+		return;
+	}
+	doctor_say(finding, true, "%s: %s",
+	    run->kind == BOUNDARY_SKILL ? "runs no code"
+	    : run->on_host              ? "on the host"
+					: "in the sandbox",
+	    run->verdict.reason);
+}
+
+static void
+doctor_package_consent(struct doctor *doctor, struct doctor_finding *finding)
+{
+	struct run_entry *run = doctor->package;
+	struct run_entry asked;
+
+	if (run == NULL) {
+		doctor_say(finding, false, DOCTOR_PACKAGE_MISSING);
+		return;
+	}
+	asked = *run; /* its code is the boundary's */
+	doctor_fix(
+	    finding, "agentnode info %s; agentnode lock seal", doctor->slug);
+	if (run_entry_consent(&asked) == RESULT_OK)
+		doctor_say(finding, true, "given to this very entry");
+	else
+		doctor_say(finding, false, "%s: %.300s", asked.code,
+		    strcmp(asked.code, "consent_missing") == 0
+			? "nobody on this host agreed to this entry"
+			: asked.fault.text);
 }
 
 static void
 doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 {
-	struct lockfile *lockfile;
-	const json_t *entry = doctor_package_entry(doctor, &lockfile, finding);
-	const char *volume = json_string_value(lockfile_entry_volume(entry));
+	const char *volume;
 	char path[ENGINE_MEMORY_PATH_MAX + 160];
 	struct stat info;
 
-	if (entry != NULL && doctor->has_host) {
-		(void)snprintf(path, sizeof(path), "%s/%.128s/_data",
-		    doctor->host.memory.volume_path, volume);
-		if (volume[0] == '\0')
-			doctor_say(finding, false, "it has no volume");
-		else if (strchr(volume, '/') != NULL || stat(path, &info) != 0)
-			doctor_say(finding, false,
-			    "the engine does not have volume %.200s", volume);
-		else
-			doctor_say(finding, true,
-			    "volume %.200s is there (`agentnode verify` "
-			    "hashes it)",
-			    volume);
+	doctor_fix(finding, "agentnode install %s", doctor->slug);
+	if (doctor->package == NULL || !doctor->has_host) {
+		doctor_say(finding, false,
+		    doctor->package == NULL ? DOCTOR_PACKAGE_MISSING
+					    : "there is no engine to ask");
+		return;
 	}
-	lockfile_free(&lockfile);
+	if (doctor->package->kind == BOUNDARY_SKILL ||
+	    doctor->package->on_host) {
+		doctor_say(finding, true, "it needs none");
+		return;
+	}
+	volume =
+	    json_string_value(lockfile_entry_volume(doctor->package->entry));
+	if (volume == NULL || strchr(volume, '/') != NULL) {
+		doctor_say(finding, false, "it has no volume");
+		return;
+	}
+	(void)snprintf(path, sizeof(path), "%s/%.128s/_data",
+	    doctor->host.memory.volume_path, volume);
+	if (stat(path, &info) != 0)
+		doctor_say(finding, false,
+		    "the engine does not have volume %.200s", volume);
+	else
+		doctor_say(finding, true,
+		    "volume %.200s is there (`agentnode verify` hashes it)",
+		    volume);
 }
 
 static void
 doctor_package_egress(struct doctor *doctor, struct doctor_finding *finding)
 {
-	struct lockfile *lockfile;
-	const json_t *entry = doctor_package_entry(doctor, &lockfile, finding);
-	const json_t *list = json_object_get(entry, "mcp_allowed_domains");
-	size_t count = json_array_size(list);
+	const json_t *list;
 
-	if (entry != NULL)
-		doctor_say(finding, true, "%zu allowed destinations", count);
-	for (size_t i = 0; i < count; i++) {
+	doctor_fix(finding, "install it again");
+	if (doctor->package == NULL) {
+		doctor_say(finding, false, DOCTOR_PACKAGE_MISSING);
+		return;
+	}
+	list = json_object_get(doctor->package->entry, "mcp_allowed_domains");
+	if (list == NULL)
+		list = json_object_get(
+		    json_object_get(doctor->package->entry, "permissions"),
+		    "allowed_domains");
+	doctor_say(
+	    finding, true, "%zu allowed destinations", json_array_size(list));
+	for (size_t i = 0; i < json_array_size(list); i++) {
 		const char *text = json_string_value(json_array_get(list, i));
 		struct policy_entry parsed;
 
@@ -107,11 +204,13 @@ doctor_package_egress(struct doctor *doctor, struct doctor_finding *finding)
 		    text != NULL ? text : "");
 		break;
 	}
-	lockfile_free(&lockfile);
 }
 
 const struct doctor_check doctor_package_checks[] = {
     {"package", doctor_package_locked},
+    {"package_tier", doctor_package_tier},
+    {"package_place", doctor_package_place},
+    {"package_consent", doctor_package_consent},
     {"package_volume", doctor_package_volume},
     {"package_egress", doctor_package_egress},
     {NULL, NULL},

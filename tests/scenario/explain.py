@@ -152,6 +152,85 @@ def forged(home):
     agentnode(home, "config", "unset", "trust.minimum_trust_level")
 
 
+def listed(home):
+    """The tier of every list is the judged one, and the claim is said."""
+    entries = packages()
+    entries["a-pack"]["trust_level"] = "curated"
+    write(home, entries)
+    for verb, key in (("list", "packages"), ("mcp-list", "servers")):
+        result = agentnode(home, *verb.split("-"), "--json")
+        fault = schema_check.check_text(result.out, harness.SOURCE, verb)
+        check(f"{verb} fits its schema", fault == "", fault)
+        rows = result.json()[key]
+        check(f"{verb}: nobody is more than unverified", rows and all(
+            row["tier"] == "unverified" and not row["runnable"]
+            for row in rows), rows)
+    rows = {row["package"]: row for row in agentnode(
+        home, "list", "--json").json()["packages"]}
+    check("the claim is told", rows["a-pack"]["claimed_tier"] == "curated"
+          and rows["a-server"]["claimed_tier"] == "", rows)
+    check("what the boundary refuses", rows["an-agent"]["code"]
+          == "agent_sandbox_disabled" and rows["a-pack"]["code"] == ""
+          and "consent" in rows["a-pack"]["fault"], rows)
+    shown = agentnode(home, "list")
+    check("list for people", "claims curated" in shown.out
+          and "unverified" in shown.out, shown)
+    for slug in entries:
+        result = agentnode(home, "info", slug, "--json")
+        fault = schema_check.check_text(result.out, harness.SOURCE, "info")
+        check(f"info {slug} fits its schema", fault == "", fault)
+        shown = agentnode(home, "info", slug)
+        check(f"info {slug} for people", shown.code == 0
+              and "unverified" in shown.out
+              and ("curated" in shown.out) == (slug == "a-pack"), shown)
+
+
+def doctored(home, slug):
+    result = agentnode(home, "sandbox", "doctor", slug, "--quick", "--json",
+                       timeout=120)
+    fault = schema_check.check_text(result.out, harness.SOURCE,
+                                    "sandbox-doctor")
+    check(f"doctor {slug} fits its schema", fault == "", fault)
+    return {row["check"]: row for row in result.json()["checks"]
+            if row["check"].startswith("package")}
+
+
+def doctor(home):
+    entries = packages()
+    entries["a-pack"].update(trust_level="trusted", build_mode="host")
+    write(home, entries)
+    rows = doctored(home, "a-pack")
+    check("doctor: the claim", rows["package_tier"]["ok"]
+          and "claims trusted" in rows["package_tier"]["detail"], rows)
+    check("doctor: built under an older policy",
+          not rows["package_place"]["ok"]
+          and "host_build_stale" in rows["package_place"]["detail"]
+          and "older policy" in rows["package_place"]["detail"]
+          and "install it again" in rows["package_place"]["fix"], rows)
+    check("doctor: no consent", not rows["package_consent"]["ok"]
+          and "consent_missing" in rows["package_consent"]["detail"]
+          and "lock seal" in rows["package_consent"]["fix"], rows)
+    check("doctor: no volume", not rows["package_volume"]["ok"], rows)
+    rows = doctored(home, "an-agent")
+    check("doctor: agents are off", not rows["package_place"]["ok"]
+          and "agent_sandbox_disabled" in rows["package_place"]["detail"]
+          and "AGENTNODE_AGENT_SANDBOX" in rows["package_place"]["fix"], rows)
+    check("lock seal", agentnode(home, "lock", "seal").code == 0)
+    rows = doctored(home, "a-skill")
+    check("doctor: a skill is well", all(row["ok"] for row in rows.values())
+          and "no code" in rows["package_place"]["detail"], rows)
+    rows = doctored(home, "nothing-here")
+    check("doctor: what is not installed",
+          not any(row["ok"] for row in rows.values()), rows)
+    os.unlink(os.path.join(home, ".agentnode", "consent.json"))
+    for slug, status, code in (("a-skill", "verified", 0),
+                               ("a-server", "missing", 1)):
+        result = agentnode(home, "verify", slug, "--json")
+        fault = schema_check.check_text(result.out, harness.SOURCE, "verify")
+        check(f"verify {slug}: {status}", fault == "" and result.code == code
+              and result.json()["packages"][0]["status"] == status, result)
+
+
 def stale(home):
     """Built for the host, and the policy has another opinion."""
     entries = packages()
@@ -187,6 +266,8 @@ def main():
     matrix(home)
     kinds(home)
     forged(home)
+    listed(home)
+    doctor(home)
     stale(home)
     recorded(home)
     harness.finish()
