@@ -83,6 +83,8 @@ sandbox_plan_engine(struct sandbox_plan *plan, const struct config *config,
 		    fault, result, host_fault.code, "%s", host_fault.detail);
 	plan->host_open = true;
 	plan->no_landlock = config_override(config, "no_landlock");
+	plan->volume_fast =
+	    strcmp(config_text(config, "sandbox.volume_check"), "fast") == 0;
 	plan->no_limits = !plan->host.memory.limits;
 	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
 		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,

@@ -49,6 +49,7 @@ struct sandbox_plan {
 	struct cgroup_limits limits;
 	unsigned wall_s;
 	bool no_landlock, no_limits; /* named overrides that are in force */
+	bool volume_fast;            /* sandbox.volume_check */
 	bool has_egress;
 	struct egress_plan egress;
 	struct init_setup setup; /* listeners: egress, then ports */

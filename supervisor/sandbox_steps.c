@@ -135,31 +135,39 @@ sandbox_steps_start_egress(struct sandbox *sandbox)
 	return result;
 }
 
+static enum result
+sandbox_steps_start_volumes(struct sandbox *sandbox)
+{
+	struct sandbox_plan *plan = &sandbox->plan;
+	int log_fd FD_CLEANUP = sandbox_steps_log("agentnode-unpack");
+	struct volume_check_spec spec = {.volumes = plan->volumes,
+	    .count = plan->volume_count,
+	    .log_fd = log_fd,
+	    .no_landlock = plan->no_landlock,
+	    .fast = plan->volume_fast};
+
+	if (log_fd < 0)
+		return RESULT_SYSTEM;
+	plan->volume_count = 0; /* the descriptors are the check's */
+	return volume_check_start(sandbox->base, &spec,
+	    sandbox_steps_on_volumes, sandbox, &sandbox->volumes);
+}
+
 /* part_r: the one that a failure is about. */
 static enum result
 sandbox_steps_start_parts(struct sandbox *sandbox, const char **part_r)
 {
 	struct sandbox_plan *plan = &sandbox->plan;
 	enum result result = RESULT_OK;
-	size_t count = plan->volume_count;
-	int log_fd;
 
 	sandbox->egress_ready = !plan->has_egress;
-	sandbox->volumes_good = count == 0;
+	sandbox->volumes_good = plan->volume_count == 0;
 	*part_r = "agentnode-egress-proxy";
 	if (plan->has_egress)
 		result = sandbox_steps_start_egress(sandbox);
-	if (result == RESULT_OK && count > 0) {
+	if (result == RESULT_OK && plan->volume_count > 0) {
 		*part_r = "agentnode-unpack";
-		log_fd = sandbox_steps_log("agentnode-unpack");
-		plan->volume_count = 0; /* the descriptors are the check's */
-		result = log_fd < 0
-			     ? RESULT_SYSTEM
-			     : volume_check_start(sandbox->base, plan->volumes,
-				   count, log_fd, plan->no_landlock,
-				   sandbox_steps_on_volumes, sandbox,
-				   &sandbox->volumes);
-		fd_close(&log_fd);
+		result = sandbox_steps_start_volumes(sandbox);
 	}
 	return result;
 }

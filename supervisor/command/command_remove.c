@@ -14,6 +14,7 @@
 #include "supervisor/command/command_ledger.h"
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
+#include "supervisor/engine/volume_seal.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
@@ -208,6 +209,18 @@ command_remove_entry(struct command_remove *remove)
 	return code;
 }
 
+/* What was remembered of its content goes with it. */
+static void
+command_remove_seal(const char *name)
+{
+	struct json_fault unused = {""};
+	struct volume_seal seal;
+
+	if (volume_seal_open(&seal, &unused) == RESULT_OK)
+		volume_seal_forget(&seal, name);
+	volume_seal_close(&seal);
+}
+
 /* The engine says that it is gone, and so does its folder. */
 static enum result
 command_remove_from(const struct engine_host *host, const char *name,
@@ -219,6 +232,7 @@ command_remove_from(const struct engine_host *host, const char *name,
 
 	if (result != RESULT_OK && result != RESULT_NOT_FOUND)
 		return result;
+	command_remove_seal(name);
 	len = snprintf(volume.path, sizeof(volume.path), "%s/%s/_data",
 	    host->memory.volume_path, name);
 	if (len > 0 && (size_t)len < sizeof(volume.path) &&

@@ -110,6 +110,10 @@ command_verify_hash(struct command_verify *verify, const char *name,
     const char *hash, int dir_fd, struct command_verify_one *one)
 {
 	struct volume_check_one volume = {.dir_fd = dir_fd};
+	struct volume_check_spec spec = {.volumes = &volume,
+	    .count = 1,
+	    .no_landlock = config_override(verify->config, "no_landlock"),
+	    .fast = false}; /* whoever asks wants the content read */
 	struct volume_check *check = NULL;
 	struct json_fault fault = {""};
 	int log_fd FD_CLEANUP = -1;
@@ -125,9 +129,9 @@ command_verify_hash(struct command_verify *verify, const char *name,
 		fd_close(&dir_fd);
 		return;
 	}
-	one->result = volume_check_start(verify->base, &volume, 1, log_fd,
-	    config_override(verify->config, "no_landlock"),
-	    command_verify_on_done, one, &check);
+	spec.log_fd = log_fd;
+	one->result = volume_check_start(
+	    verify->base, &spec, command_verify_on_done, one, &check);
 	if (one->result == RESULT_OK) {
 		one->result = RESULT_INTERNAL;
 		(void)event_loop_run(verify->base);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * One agentnode-unpack that hashes one volume after the other. Called by
- * the sandbox's story; must never say OK before every hash was compared.
+ * One agentnode-unpack that looks at one volume after the other; see
+ * volume_check.h. Called by the sandbox's story; must never say OK before
+ * every volume's hash, or the fingerprint that stands for it, was compared.
  */
 #include "supervisor/engine/volume_check.h"
 
@@ -9,15 +10,23 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
+#include "common/log.h"
 #include "supervisor/child.h"
+#include "supervisor/engine/volume_seal.h"
 #include "supervisor/unpack/unpack_jobs.h"
 
 struct volume_check {
 	struct child *child;
 	struct volume_check_one volumes[VOLUME_CHECK_MAX];
 	size_t count, next;
-	bool finished;
+	bool fast, finished;
+	struct volume_seal seal;
+	/* Of the volume that is looked at: the fingerprint it should have,
+	 * "" while its content is read. */
+	char stat[VOLUME_SEAL_STAT_MAX];
+	uint64_t asked_ms;
 	volume_check_done *done;
 	void *context;
 };
@@ -32,24 +41,96 @@ volume_check_finish(
 	check->done(result, detail, check->context);
 }
 
-/* Ask for the hash of the next volume. */
+/* One line per volume: how it was looked at, and how long that took. */
 static void
-volume_check_ask(struct volume_check *check)
+volume_check_log(
+    const struct volume_check *check, const char *how, const char *unsealed)
 {
+	log_event(LOG_INFO_LEVEL, "volume_check",
+	    LOG_TEXT("volume", check->volumes[check->next].volume),
+	    LOG_TEXT("how", how), LOG_TEXT("unsealed", unsealed),
+	    LOG_UINT("ms", event_loop_now_ms() - check->asked_ms));
+}
+
+/* Two ids per volume: its fingerprint first, its content second. */
+static uint64_t
+volume_check_id(const struct volume_check *check)
+{
+	return 2 * check->next + (check->stat[0] != '\0' ? 1 : 2);
+}
+
+static void
+volume_check_send(struct volume_check *check)
+{
+	bool content = check->stat[0] == '\0';
 	struct ipc_message message;
 	enum result result;
 
-	ipc_message_init(&message, IPC_WORK, check->next + 1);
-	message.body = json_pack("{s:s, s:{s:i, s:I, s:I}}", "job",
-	    UNPACK_JOB_HASH_TREE, "options", "root", (int)check->next,
-	    "max_bytes", (json_int_t)UNPACK_BYTES_MAX, "max_files",
-	    (json_int_t)UNPACK_FILES_MAX);
+	check->asked_ms = event_loop_now_ms();
+	ipc_message_init(&message, IPC_WORK, volume_check_id(check));
+	message.body = json_pack("{s:s, s:{s:i, s:I, s:I, s:b}}", "job",
+	    content ? UNPACK_JOB_HASH_TREE : UNPACK_JOB_STAT_TREE, "options",
+	    "root", (int)check->next, "max_bytes", (json_int_t)UNPACK_BYTES_MAX,
+	    "max_files", (json_int_t)UNPACK_FILES_MAX, "seal",
+	    content && check->fast);
 	result = message.body == NULL ? RESULT_NO_MEMORY
 				      : child_send(check->child, &message);
 	ipc_message_clear(&message);
 	if (result != RESULT_OK)
 		volume_check_finish(
 		    check, result, "agentnode-unpack cannot be asked");
+}
+
+/* The next volume: by its fingerprint if it has a seal, else its content. */
+static void
+volume_check_ask(struct volume_check *check)
+{
+	const struct volume_check_one *volume = &check->volumes[check->next];
+
+	if (!check->fast || volume_seal_read(&check->seal, volume->volume,
+				volume->hash, check->stat) != RESULT_OK)
+		check->stat[0] = '\0';
+	volume_check_send(check);
+}
+
+static void
+volume_check_next(struct volume_check *check)
+{
+	check->next++;
+	if (check->next < check->count)
+		volume_check_ask(check);
+	else
+		volume_check_finish(check, RESULT_OK, "");
+}
+
+/* Another fingerprint, or none: nothing is known, the content decides. */
+static void
+volume_check_on_stat(struct volume_check *check, const char *stat)
+{
+	if (stat != NULL && strcmp(stat, check->stat) == 0) {
+		volume_check_log(check, "fingerprint", "");
+		volume_check_next(check);
+		return;
+	}
+	volume_check_log(check, "other_fingerprint", "");
+	check->stat[0] = '\0';
+	volume_check_send(check);
+}
+
+/* The content is the sealed one: remember its fingerprint, if it may stand
+ * for it. */
+static void
+volume_check_remember(struct volume_check *check, const json_t *answer)
+{
+	const struct volume_check_one *volume = &check->volumes[check->next];
+	const char *stat = json_string_value(json_object_get(answer, "stat"));
+	const char *why =
+	    json_string_value(json_object_get(answer, "unsealed"));
+
+	if (stat != NULL && volume_seal_write(&check->seal, volume->volume,
+				volume->hash, stat) != RESULT_OK)
+		why = "not_written";
+	volume_check_log(check, "content", why != NULL ? why : "");
 }
 
 static void
@@ -63,8 +144,8 @@ static void
 volume_check_on_hash(struct volume_check *check, const json_t *body)
 {
 	const struct volume_check_one *volume = &check->volumes[check->next];
-	const char *hash = json_string_value(
-	    json_object_get(json_object_get(body, "result"), "hash"));
+	const json_t *answer = json_object_get(body, "result");
+	const char *hash = json_string_value(json_object_get(answer, "hash"));
 	char detail[512];
 
 	if (hash == NULL || strcmp(hash, volume->hash) != 0) {
@@ -72,14 +153,12 @@ volume_check_on_hash(struct volume_check *check, const json_t *body)
 		    "volume %s has hash %.71s, not the sealed %s: install the "
 		    "package again",
 		    volume->volume, hash != NULL ? hash : "none", volume->hash);
+		volume_seal_forget(&check->seal, volume->volume);
 		volume_check_finish(check, RESULT_MISMATCH, detail);
 		return;
 	}
-	check->next++;
-	if (check->next < check->count)
-		volume_check_ask(check);
-	else
-		volume_check_finish(check, RESULT_OK, "");
+	volume_check_remember(check, answer);
+	volume_check_next(check);
 }
 
 static void
@@ -91,8 +170,17 @@ volume_check_on_message(
 	char detail[512];
 
 	(void)child;
-	if (check->finished || message->id != check->next + 1)
+	if (check->finished || message->id != volume_check_id(check))
 		return;
+	if (check->stat[0] != '\0') {
+		text =
+		    message->type == IPC_DONE
+			? json_string_value(json_object_get(
+			      json_object_get(message->body, "result"), "stat"))
+			: NULL;
+		volume_check_on_stat(check, text);
+		return;
+	}
 	if (message->type == IPC_DONE) {
 		volume_check_on_hash(check, message->body);
 		return;
@@ -136,13 +224,24 @@ volume_check_spawn(struct volume_check *check, struct event_base *base,
 	return result;
 }
 
+/* Also where all is read: a seal that turns out wrong is taken away. */
+static void
+volume_check_seals(struct volume_check *check)
+{
+	struct json_fault fault = {""};
+
+	if (volume_seal_open(&check->seal, &fault) != RESULT_OK)
+		log_event(LOG_WARN_LEVEL, "volume_seal",
+		    LOG_TEXT("detail", fault.text));
+}
+
 enum result
 volume_check_start(struct event_base *base,
-    const struct volume_check_one *volumes, size_t count, int log_fd,
-    bool no_landlock, volume_check_done *done, void *context,
-    struct volume_check **check_r)
+    const struct volume_check_spec *spec, volume_check_done *done,
+    void *context, struct volume_check **check_r)
 {
 	struct volume_check *check = calloc(1, sizeof(*check));
+	size_t count = spec->count;
 	enum result result;
 
 	*check_r = NULL;
@@ -150,11 +249,14 @@ volume_check_start(struct event_base *base,
 		free(check);
 		return check == NULL ? RESULT_NO_MEMORY : RESULT_INTERNAL;
 	}
-	memcpy(check->volumes, volumes, count * sizeof(*volumes));
+	memcpy(check->volumes, spec->volumes, count * sizeof(*spec->volumes));
 	check->count = count;
 	check->done = done;
 	check->context = context;
-	result = volume_check_spawn(check, base, log_fd, no_landlock);
+	check->fast = spec->fast;
+	volume_check_seals(check);
+	result =
+	    volume_check_spawn(check, base, spec->log_fd, spec->no_landlock);
 	if (result != RESULT_OK) {
 		volume_check_free(&check);
 		return result;
@@ -175,6 +277,7 @@ volume_check_free(struct volume_check **check)
 		return;
 	*check = NULL;
 	child_free(&gone->child);
+	volume_seal_close(&gone->seal);
 	for (size_t i = 0; i < gone->count; i++)
 		fd_close(&gone->volumes[i].dir_fd);
 	free(gone);

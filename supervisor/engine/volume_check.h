@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Do the sealed volumes hold what the lockfile names? agentnode-unpack
- * hashes each tree while the engine starts; `go` waits for the answer.
- * Used by the sandbox's story.
+ * looks at each tree while the engine starts; `go` waits for the answer.
+ * Fast: a volume whose fingerprint is the one it had when its content was
+ * read is good, every other one is read and hashed. Full: all are read.
+ * Used by the sandbox's story and `agentnode verify`.
  */
 #ifndef SUPERVISOR_ENGINE_VOLUME_CHECK_H
 #define SUPERVISOR_ENGINE_VOLUME_CHECK_H
@@ -29,12 +31,19 @@ struct volume_check_one {
 typedef void volume_check_done(
     enum result result, const char *detail, void *context);
 
+struct volume_check_spec {
+	const struct volume_check_one *volumes; /* copied */
+	size_t count;
+	int log_fd;       /* borrowed */
+	bool no_landlock; /* the named override is in force */
+	bool fast;        /* sandbox.volume_check */
+};
+
 /* Takes the directory descriptors, also on failure (but for a count of 0
- * or above the maximum). no_landlock: the named override is in force. */
+ * or above the maximum). */
 enum result volume_check_start(struct event_base *base,
-    const struct volume_check_one *volumes, size_t count, int log_fd,
-    bool no_landlock, volume_check_done *done, void *context,
-    struct volume_check **check_r);
+    const struct volume_check_spec *spec, volume_check_done *done,
+    void *context, struct volume_check **check_r);
 /* Accepts NULL, clears. */
 void volume_check_free(struct volume_check **check);
 

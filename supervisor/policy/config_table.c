@@ -27,6 +27,7 @@ static const char *const config_table_auth[] = {
 static const char *const config_table_host_trust[] = {
     "default", "curated_only", "none", NULL};
 
+static const char *const config_table_checks[] = {"fast", "full", NULL};
 static const char *const config_table_opt_ins[] = {
     "remote_urls", "provider_tools", "stored", NULL};
 
@@ -103,6 +104,11 @@ const struct config_key config_table[] = {
 	    config_table_host_trust, "default", NULL,
 	    "Which tiers may run on the host: default (curated, trusted), "
 	    "curated_only, none."),
+	CHOICE("sandbox.volume_check", CONFIG_LATER, config_table_checks,
+	    "fast", NULL,
+	    "How a sealed volume is checked before each start: fast "
+	    "(unchanged since its content was read) or full (its content is "
+	    "read again)."),
 	LIST("egress.allow", CONFIG_ENTRY, CONFIG_BOTH, NULL, 1024,
 	    "Destinations every sandbox with egress may reach, beside its "
 	    "own; as host configuration tcp:// and http:// entries are "

@@ -59,7 +59,7 @@ job_options_read(struct job_options *job, const json_t *options, unsigned flags,
 {
 	static const char *const keys[] = {"max_bytes", "max_files", "root",
 	    "strip", "prefix", "only", "links", "package", "version", "entry",
-	    NULL};
+	    "seal", NULL};
 	int64_t bytes = (int64_t)UNPACK_BYTES_MAX, files = UNPACK_FILES_MAX;
 	int64_t root = 0;
 
@@ -84,6 +84,9 @@ job_options_read(struct job_options *job, const json_t *options, unsigned flags,
 	if ((flags & JOB_OPTIONS_ENTRY) != 0)
 		json_field_string_opt(options, "options", "entry",
 		    TREE_STREAM_PATH_MAX, &job->entry, fault);
+	if ((flags & JOB_OPTIONS_SEAL) != 0)
+		json_field_bool_opt(
+		    options, "options", "seal", &job->seal, fault);
 	if (fault->text[0] == '\0' && (flags & JOB_OPTIONS_ROOT) != 0)
 		job->root_fd = job->config->roots[root];
 }

@@ -19,6 +19,7 @@ struct job_options {
 	int root_fd; /* borrowed; -1 unless the job works on a root */
 	struct archive_source_spec archive;
 	const char *package, *version, *entry; /* borrowed, may be NULL */
+	bool seal;                             /* a fingerprint is asked for */
 	json_t *result;                        /* owned until handed out */
 };
 
@@ -28,6 +29,7 @@ enum job_options_flag {
 	JOB_OPTIONS_ARCHIVE = 2, /* "strip", "prefix", "only", "links" */
 	JOB_OPTIONS_PACKAGE = 4, /* "package", "version", required */
 	JOB_OPTIONS_ENTRY = 8,   /* "entry" */
+	JOB_OPTIONS_SEAL = 16,   /* "seal" */
 };
 
 /* Fill the options part of job (config is set before); everything borrowed

@@ -62,7 +62,7 @@ job_table_total(
 
 static enum result
 job_table_walk(struct job_options *job, const struct tree_sink *sink,
-    const struct tree_check_spec *how)
+    const struct tree_check_spec *how, struct tree_seal *seal)
 {
 	struct tree_check *check = NULL;
 	enum result result = job_table_check(job, sink, how, &check);
@@ -70,7 +70,7 @@ job_table_walk(struct job_options *job, const struct tree_sink *sink,
 	if (result != RESULT_OK)
 		return result;
 	return job_table_total(job, check,
-	    tree_walk_read(job->io, job->root_fd, check, job->max_files));
+	    tree_walk_read(job->io, job->root_fd, check, job->max_files, seal));
 }
 
 static enum result
@@ -78,8 +78,37 @@ job_table_hash_tree(struct job_options *job)
 {
 	static const struct tree_check_spec how = {
 	    .is_directory = true, .keep_mode = true};
+	char stat[UNPACK_HASH_SIZE] = "";
+	struct tree_seal seal;
+	enum result result;
 
-	return job_table_walk(job, NULL, &how);
+	if (!job->seal)
+		return job_table_walk(job, NULL, &how, NULL);
+	result = tree_seal_begin(&seal, job->io, job->root_fd, job->max_files);
+	if (result == RESULT_OK)
+		result = job_table_walk(job, NULL, &how, &seal);
+	if (result == RESULT_OK)
+		result = tree_seal_end(&seal, stat);
+	if (result == RESULT_OK &&
+	    json_object_set_new(job->result,
+		stat[0] != '\0' ? "stat" : "unsealed",
+		json_string(stat[0] != '\0' ? stat : seal.unsealed)) != 0)
+		result = RESULT_NO_MEMORY;
+	return result;
+}
+
+static enum result
+job_table_stat_tree(struct job_options *job)
+{
+	struct tree_stat_total total;
+	enum result result =
+	    tree_stat_read(job->io, job->root_fd, job->max_files, &total);
+
+	if (result != RESULT_OK)
+		return result;
+	job->result = json_pack("{s:s,s:I}", "stat", total.stat, "files",
+	    (json_int_t)total.entries);
+	return job->result != NULL ? RESULT_OK : RESULT_NO_MEMORY;
 }
 
 static enum result
@@ -90,7 +119,7 @@ job_table_send_tree(struct job_options *job)
 
 	unpack_out_init(&job_table_out, job->io, job->fds[0]);
 	tree_write_sink(&sink, &job_table_out);
-	return job_table_walk(job, &sink, &how);
+	return job_table_walk(job, &sink, &how, NULL);
 }
 
 static enum result
@@ -247,7 +276,9 @@ job_table_manifest(struct job_options *job)
 }
 
 static const struct job_table_row job_table_table[] = {
-    {UNPACK_JOB_HASH_TREE, JOB_OPTIONS_ROOT, 0, job_table_hash_tree},
+    {UNPACK_JOB_HASH_TREE, JOB_OPTIONS_ROOT | JOB_OPTIONS_SEAL, 0,
+	job_table_hash_tree},
+    {UNPACK_JOB_STAT_TREE, JOB_OPTIONS_ROOT, 0, job_table_stat_tree},
     {UNPACK_JOB_SEND_TREE, JOB_OPTIONS_ROOT, 1, job_table_send_tree},
     {UNPACK_JOB_CHECK_TREE, 0, 2, job_table_check_tree},
     {UNPACK_JOB_TREE_TO_TAR, 0, 2, job_table_tree_to_tar},

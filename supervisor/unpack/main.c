@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -151,6 +152,9 @@ main(void)
 	char detail[256] = "";
 
 	log_open(STDERR_FILENO, "agentnode-unpack", LOG_INFO_LEVEL);
+	/* Somebody wants a file of which we have a lease: it is given back
+	 * at once, nothing is to be done. */
+	(void)signal(SIGIO, SIG_IGN);
 	confine_preload();
 	archive_source_load();
 	if (tree_digest_load() != RESULT_OK)

@@ -23,7 +23,8 @@
 struct tree_walk {
 	struct unpack_io *io;
 	struct tree_check *check;
-	uint64_t files_left; /* names that may still be listed */
+	struct tree_seal *seal; /* NULL: none asked for */
+	uint64_t files_left;    /* names that may still be listed */
 	size_t path_len;
 	char path[TREE_STREAM_PATH_MAX + 2];
 	uint8_t *chunk;
@@ -41,7 +42,7 @@ struct tree_walk_names {
 	size_t count, capacity;
 };
 
-static int
+int
 tree_walk_openat2(int dir_fd, const char *path, uint64_t flags)
 {
 	struct open_how how = {
@@ -165,6 +166,8 @@ tree_walk_file(struct tree_walk *walk, int dir_fd, const char *name)
 		return unpack_io_fault(walk->io, UNPACK_UNSAFE,
 		    "\"%s\" is no file, folder or link",
 		    unpack_io_name(walk->path, walk->path_len));
+	if (walk->seal != NULL)
+		tree_seal_settle(walk->seal, fd);
 	result = tree_check_entry(walk->check, TREE_STREAM_FILE, status.st_mode,
 	    walk->path, walk->path_len, NULL, 0, (uint64_t)status.st_size);
 	if (result == RESULT_OK)
@@ -285,7 +288,7 @@ tree_walk_folder(struct tree_walk *walk, int fd)
 
 enum result
 tree_walk_read(struct unpack_io *io, int root_fd, struct tree_check *check,
-    uint64_t max_files)
+    uint64_t max_files, struct tree_seal *seal)
 {
 	struct tree_walk *walk = calloc(1, sizeof(*walk));
 	enum result result = RESULT_NO_MEMORY;
@@ -294,6 +297,7 @@ tree_walk_read(struct unpack_io *io, int root_fd, struct tree_check *check,
 		return result;
 	walk->io = io;
 	walk->check = check;
+	walk->seal = seal;
 	walk->files_left = max_files;
 	walk->chunk = malloc(TREE_WALK_CHUNK);
 	if (walk->chunk != NULL)

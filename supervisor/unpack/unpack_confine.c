@@ -7,6 +7,7 @@
 #include "supervisor/unpack/unpack_confine.h"
 
 #include <asm/unistd.h>
+#include <fcntl.h>
 #include <linux/landlock.h>
 
 #define UNPACK_CONFINE_MEMORY (UINT64_C(2) << 30)
@@ -22,6 +23,10 @@ static const struct confine_syscall unpack_confine_syscalls[] = {
     {__NR_lseek, CONFINE_ALLOW, 0, "archive_source_on_seek, rewinddir"},
     {__NR_getdents64, CONFINE_ALLOW, 0, "tree_walk_list"},
     {__NR_sysinfo, CONFINE_ALLOW, 0, "qsort"},
+    {__NR_fstatfs, CONFINE_ALLOW, 0, "tree_stat_begin"},
+    {__NR_geteuid, CONFINE_ALLOW, 0, "tree_stat_read"},
+    {__NR_sync_file_range, CONFINE_ALLOW, 0, "tree_seal_settle"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_SETLEASE, "tree_seal_lease"},
     {-1, CONFINE_ALLOW, 0, NULL},
 };
 

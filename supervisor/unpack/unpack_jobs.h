@@ -15,7 +15,10 @@
  * answers {"hash":"sha256:<64 hex>","files":N,"bytes":N}; the hash is the
  * tree hash of docs/install.md and equal for the same tree in every form.
  *
- * hash_tree      {"root":i}               no fds
+ * hash_tree      {"root":i,"seal":true?}   no fds; with seal the answer has
+ *                "stat":FINGERPRINT too, or "unsealed":WHY (tree_seal.h)
+ * stat_tree      {"root":i}               no fds; reads no content; answers
+ *                {"stat":FINGERPRINT,"files":N} (tree_stat.h) only
  * send_tree      {"root":i}               fds: out (tree stream)
  * check_tree     {}                       fds: in (foreign tree stream), out
  * tree_to_tar    {}                       fds: in (foreign tree stream), out
@@ -44,6 +47,7 @@
 #define SUPERVISOR_UNPACK_JOBS_H
 
 #define UNPACK_JOB_HASH_TREE "hash_tree"
+#define UNPACK_JOB_STAT_TREE "stat_tree"
 #define UNPACK_JOB_SEND_TREE "send_tree"
 #define UNPACK_JOB_CHECK_TREE "check_tree"
 #define UNPACK_JOB_TREE_TO_TAR "tree_to_tar"

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Sealed volumes: what is remembered of them, and every change that is seen.
+add_unit_test(volume_seal LIBRARIES supervisor_engine)
+add_scenario(sealed_unpack TIMEOUT 200)
+add_scenario(sealed_volume TIMEOUT 600)
