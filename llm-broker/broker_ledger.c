@@ -264,7 +264,7 @@ broker_ledger_open(
 		    event_new(base, -1, 0, broker_ledger_on_flush, ledger);
 	/* Behind the calls of the same turn. */
 	if (ledger->pair != NULL || ledger->flush == NULL ||
-	    event_priority_set(ledger->flush, LANE_CLIENT_PRIORITY) != 0) {
+	    event_priority_set(ledger->flush, LANE_CLIENT_PRIORITY_LAST) != 0) {
 		fd_close(&fd);
 		return ledger->pair != NULL ? RESULT_EXISTS : RESULT_NO_MEMORY;
 	}

@@ -20,8 +20,9 @@
  * our own processes come first. What llm-key says of a new key it says
  * before it uses it, so it is known before the first byte of a response that
  * can hold it, if a lane is read only when the loop said so. */
-#define LANE_CLIENT_PRIORITIES 3
+#define LANE_CLIENT_PRIORITIES 4
 #define LANE_CLIENT_PRIORITY 2
+#define LANE_CLIENT_PRIORITY_LAST 3
 
 #define LANE_CLIENT_READ 32768U /* bytes of one read */
 #define LANE_CLIENT_BATCH 16U   /* lanes made at one time, at most */

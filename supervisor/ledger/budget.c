@@ -236,27 +236,29 @@ budget_reserve(struct budget *budget, const struct budget_run *run,
 	return RESULT_OK;
 }
 
-/* The call's row, out of the table. */
+/* The call's row, out of the table. (Two statements: a DELETE that returns
+ * what it deleted makes a table for that each time.) */
 static enum result
 budget_call_take(struct budget *budget, const struct budget_run *run,
     int64_t call, struct budget_usage *usage_r,
     struct budget_amounts *reserved_r)
 {
 	struct budget_query query =
-	    budget_db_query(&budget->db, BUDGET_DB_CALL_TAKE);
+	    budget_db_query(&budget->db, BUDGET_DB_CALL_GET);
 	enum result result;
 
 	budget_db_number(&query, run->number);
 	budget_db_number(&query, call);
 	result = budget_db_row(&query);
-	if (result == RESULT_OK) {
+	if (result == RESULT_OK)
 		budget_usage_of_call(&query, usage_r, reserved_r);
-		/* Only a statement that was stepped to its end is done. */
-		if (budget_db_row(&query) != RESULT_NOT_FOUND)
-			result = RESULT_INTERNAL;
-	}
 	budget_db_end(&query);
-	return result;
+	if (result != RESULT_OK)
+		return result;
+	query = budget_db_query(&budget->db, BUDGET_DB_CALL_DROP);
+	budget_db_number(&query, run->number);
+	budget_db_number(&query, call);
+	return budget_db_run(&query);
 }
 
 enum result

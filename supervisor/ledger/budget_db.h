@@ -30,8 +30,9 @@ enum budget_statement {
 	BUDGET_DB_CHARGED_GET,  /* day, package -> amounts */
 	BUDGET_DB_CHARGED_SET,  /* day, package, amounts */
 	BUDGET_DB_CALL_NEW,     /* run, call, day, provider, model, amounts */
-	BUDGET_DB_CALL_TAKE,    /* run, call -> day, provider, model, amounts */
-	BUDGET_DB_CALLS,        /* run -> as CALL_TAKE */
+	BUDGET_DB_CALL_GET,     /* run, call -> day, provider, model, amounts */
+	BUDGET_DB_CALL_DROP,    /* run, call */
+	BUDGET_DB_CALLS,        /* run -> as CALL_GET */
 	BUDGET_DB_CALLS_DROP,   /* run */
 	BUDGET_DB_USAGE_ADD,    /* day, package, provider, model, counts */
 	BUDGET_DB_USAGE_NEW,    /* the same, when there was no row to add to */

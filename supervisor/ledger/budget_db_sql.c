@@ -137,8 +137,9 @@ const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
 	" output_chars = ?5, tokens = ?6, cost = ?7",
     [BUDGET_DB_CALL_NEW] =
 	"INSERT INTO call VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
-    [BUDGET_DB_CALL_TAKE] = "DELETE FROM call WHERE run = ?1 AND id = ?2"
-			    " RETURNING day, provider, model, " AMOUNTS,
+    [BUDGET_DB_CALL_GET] = "SELECT day, provider, model, " AMOUNTS
+			   " FROM call WHERE run = ?1 AND id = ?2",
+    [BUDGET_DB_CALL_DROP] = "DELETE FROM call WHERE run = ?1 AND id = ?2",
     [BUDGET_DB_CALLS] =
 	"SELECT day, provider, model, " AMOUNTS " FROM call WHERE run = ?1",
     [BUDGET_DB_CALLS_DROP] = "DELETE FROM call WHERE run = ?1",

@@ -29,7 +29,7 @@ struct budget_usage {
 	int64_t unpriced; /* calls whose cost is unknown, and not in amounts */
 };
 
-/* From a row of BUDGET_DB_CALL_TAKE or BUDGET_DB_CALLS: one call with what
+/* From a row of BUDGET_DB_CALL_GET or BUDGET_DB_CALLS: one call with what
  * it reserved, which usage.amounts get too. */
 void budget_usage_of_call(struct budget_query *query,
     struct budget_usage *usage_r, struct budget_amounts *reserved_r);

@@ -12,8 +12,23 @@
 #include <unistd.h>
 
 #include "supervisor/ledger/budget_vfs.h"
+#include "supervisor/ledger/budget_wal.h"
 
 static sqlite3_vfs budget_vfs;
+static const sqlite3_vfs *budget_vfs_unix;
+
+/* unix's files are laid out as they were: it looks at their first member
+ * only to call them. */
+static int
+budget_vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
+    int flags, int *flags_r)
+{
+	int code = budget_vfs_unix->xOpen(vfs, name, file, flags, flags_r);
+
+	if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0)
+		budget_wal_take(file);
+	return code;
+}
 
 static int
 budget_vfs_full_pathname(
@@ -65,9 +80,11 @@ budget_vfs_register(void)
 	unix_vfs = sqlite3_vfs_find("unix");
 	if (unix_vfs == NULL)
 		return RESULT_UNSUPPORTED;
+	budget_vfs_unix = unix_vfs;
 	budget_vfs = *unix_vfs;
 	budget_vfs.pNext = NULL;
 	budget_vfs.zName = BUDGET_VFS_NAME;
+	budget_vfs.xOpen = budget_vfs_open;
 	budget_vfs.xFullPathname = budget_vfs_full_pathname;
 	budget_vfs.xDelete = budget_vfs_delete;
 	budget_vfs.xRandomness = budget_vfs_randomness;
