@@ -13,7 +13,10 @@
 
 #define BUFFER_FIRST_CAPACITY 512U
 
-static enum result buffer_vprintf_into(
+/* Texts up to here are formatted once. */
+#define BUFFER_SMALL 256U
+
+static enum result buffer_vprintf_large(
     struct buffer *buffer, size_t need, const char *format, va_list arguments)
     __attribute__((format(printf, 3, 0)));
 
@@ -176,41 +179,41 @@ buffer_append_text(struct buffer *buffer, const char *text)
 	return buffer_append(buffer, text, strlen(text));
 }
 
-/* Format into the room behind the readable bytes; need is the length
- * without the NUL, as measured before. */
+/* need is the length without the NUL, as measured before. */
 static enum result
-buffer_vprintf_into(
+buffer_vprintf_large(
     struct buffer *buffer, size_t need, const char *format, va_list arguments)
 {
-	char small[256];
-	char *text = need < sizeof(small) ? small : malloc(need + 1);
+	char *text = malloc(need + 1);
 	enum result result;
 
 	if (text == NULL)
 		return RESULT_NO_MEMORY;
 	vsnprintf(text, need + 1, format, arguments);
 	result = buffer_append(buffer, text, need);
-	if (text != small)
-		free(text);
+	free(text);
 	return result;
 }
 
 enum result
 buffer_printf(struct buffer *buffer, const char *format, ...)
 {
+	char small[BUFFER_SMALL];
 	va_list arguments;
 	enum result result;
 	int need;
 
 	va_start(arguments, format);
-	need = vsnprintf(NULL, 0, format, arguments);
+	need = vsnprintf(small, sizeof(small), format, arguments);
 	va_end(arguments);
 	if (need < 0)
 		return RESULT_BAD;
 	if ((size_t)need > buffer->max - buffer->len)
 		return RESULT_TOO_LONG;
+	if ((size_t)need < sizeof(small))
+		return buffer_append(buffer, small, (size_t)need);
 	va_start(arguments, format);
-	result = buffer_vprintf_into(buffer, (size_t)need, format, arguments);
+	result = buffer_vprintf_large(buffer, (size_t)need, format, arguments);
 	va_end(arguments);
 	return result;
 }

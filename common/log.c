@@ -117,6 +117,13 @@ log_escape_one(
 	return *used;
 }
 
+/* Written as it is, whoever reads it: most of what is logged. */
+static bool
+log_is_plain(char byte)
+{
+	return byte >= ' ' && byte < 0x7f && byte != '"' && byte != '\\';
+}
+
 static void
 log_escape_into(
     const char *bytes, size_t len, bool quotes, char *text_r, size_t size)
@@ -127,8 +134,11 @@ log_escape_into(
 	if (size == 0)
 		return;
 	for (; at < len; at += used) {
-		count = log_escape_one(
-		    (const uint8_t *)bytes + at, len - at, quotes, one, &used);
+		one[0] = bytes[at];
+		count = used = 1;
+		if (!log_is_plain(bytes[at]))
+			count = log_escape_one((const uint8_t *)bytes + at,
+			    len - at, quotes, one, &used);
 		if (out + 4 <= size)
 			cut = out; /* "..." still fits behind here */
 		if (out + count >= size)
@@ -197,22 +207,53 @@ log_civil(uint64_t days, unsigned *year_r, unsigned *month_r, unsigned *day_r)
 	*day_r = (unsigned)days + 1;
 }
 
+/* In decimal, as many digits as it needs but at least some. */
+static void
+log_put_digits(struct log_line *line, uint64_t number, unsigned least)
+{
+	char text[24];
+	size_t at = sizeof(text) - 1;
+
+	text[at] = '\0';
+	while (number > 0 || least > 0) {
+		text[--at] = (char)('0' + number % 10);
+		number /= 10;
+		least -= least > 0;
+	}
+	log_put(line, text + at);
+}
+
+static void
+log_put_number(struct log_line *line, int64_t number)
+{
+	if (number < 0)
+		log_put(line, "-");
+	log_put_digits(
+	    line, number < 0 ? -(uint64_t)number : (uint64_t)number, 1);
+}
+
+/* The second's text is made once for all that is logged in it. */
 static void
 log_put_time(struct log_line *line)
 {
+	static char text[32];
+	static time_t made = -1;
 	struct timespec now;
 	unsigned year, month, day, second;
-	char text[64];
 
 	if (clock_gettime(CLOCK_REALTIME, &now) != 0 || now.tv_sec < 0)
 		memset(&now, 0, sizeof(now));
-	log_civil((uint64_t)now.tv_sec / 86400, &year, &month, &day);
-	second = (unsigned)(now.tv_sec % 86400);
-	(void)snprintf(text, sizeof(text),
-	    "%04u-%02u-%02uT%02u:%02u:%02u.%03uZ", year, month, day,
-	    second / 3600, second / 60 % 60, second % 60,
-	    (unsigned)(now.tv_nsec / 1000000));
+	if (now.tv_sec != made) {
+		log_civil((uint64_t)now.tv_sec / 86400, &year, &month, &day);
+		second = (unsigned)(now.tv_sec % 86400);
+		(void)snprintf(text, sizeof(text),
+		    "%04u-%02u-%02uT%02u:%02u:%02u.", year, month, day,
+		    second / 3600, second / 60 % 60, second % 60);
+		made = now.tv_sec;
+	}
 	log_put(line, text);
+	log_put_digits(line, (uint64_t)now.tv_nsec / 1000000, 3);
+	log_put(line, "Z");
 }
 
 static void
@@ -233,20 +274,16 @@ log_put_value(struct log_line *line, const struct log_field *field)
 		log_put(line, "\"");
 		return;
 	case LOG_FIELD_INT:
-		(void)snprintf(
-		    text, sizeof(text), "%lld", (long long)field->number);
-		break;
+		log_put_number(line, field->number);
+		return;
 	case LOG_FIELD_UINT:
-		(void)snprintf(text, sizeof(text), "%llu",
-		    (unsigned long long)field->number);
-		break;
+		log_put_digits(line, (uint64_t)field->number, 1);
+		return;
 	case LOG_FIELD_BOOL:
 	case LOG_FIELD_END:
-		(void)snprintf(text, sizeof(text), "%s",
-		    field->number != 0 ? "true" : "false");
-		break;
+		log_put(line, field->number != 0 ? "true" : "false");
+		return;
 	}
-	log_put(line, text);
 }
 
 static void

@@ -83,8 +83,10 @@ static enum result
 broker_reserve(struct call *call, void *context)
 {
 	struct broker *broker = context;
+	const struct call_io_counters *counters = &broker->shared.counters;
 
-	return broker_ledger_reserve(&broker->ledger, call);
+	return broker_ledger_reserve(
+	    &broker->ledger, call, counters->accepted - counters->ended == 1);
 }
 
 static void

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Records to and from the ledger. Called by broker.c and the event loop.
- * What calls ask in one turn of the loop goes in one datagram at its end; a
- * settlement alone waits a moment for company, for the next call of the same
- * agent is often near. Must never let a call go on without an answer, nor
- * leave a reservation that came too late unsettled.
+ * What calls ask before the loop has nothing else to do goes in one datagram,
+ * so that calls that come together are one transaction; who is alone does not
+ * wait for that. A settlement alone waits a moment for company, for the next
+ * call of the same agent is often near. Must never let a call go on without an
+ * answer, nor leave a reservation that came too late unsettled.
  */
 #include "llm-broker/broker_ledger.h"
 
@@ -48,8 +49,10 @@ broker_ledger_on_flush(evutil_socket_t fd, short what, void *context)
 void
 broker_ledger_flush(struct broker_ledger *ledger)
 {
-	if (ledger->pair != NULL)
-		(void)budget_pair_flush(ledger->pair);
+	if (ledger->pair == NULL)
+		return;
+	(void)event_del(ledger->flush);
+	(void)budget_pair_flush(ledger->pair);
 }
 
 static void
@@ -104,7 +107,8 @@ broker_ledger_settle(struct broker_ledger *ledger, const struct call *call)
 }
 
 enum result
-broker_ledger_reserve(struct broker_ledger *ledger, struct call *call)
+broker_ledger_reserve(
+    struct broker_ledger *ledger, struct call *call, bool alone)
 {
 	struct broker_ledger_wait *wait = calloc(1, sizeof(*wait));
 	const char *model = call->model[0] != '\0' ? call->model : "-";
@@ -125,9 +129,12 @@ broker_ledger_reserve(struct broker_ledger *ledger, struct call *call)
 		free(wait);
 		return result;
 	}
-	event_active(ledger->flush, EV_TIMEOUT, 0);
 	TAILQ_INSERT_TAIL(&ledger->waiting, wait, link);
 	ledger->waiting_count++;
+	if (alone)
+		broker_ledger_flush(ledger);
+	else
+		event_active(ledger->flush, EV_TIMEOUT, 0);
 	return RESULT_OK;
 }
 
@@ -262,7 +269,7 @@ broker_ledger_open(
 	if (ledger->flush == NULL)
 		ledger->flush =
 		    event_new(base, -1, 0, broker_ledger_on_flush, ledger);
-	/* Behind the calls of the same turn. */
+	/* Behind everything that is ready. */
 	if (ledger->pair != NULL || ledger->flush == NULL ||
 	    event_priority_set(ledger->flush, LANE_CLIENT_PRIORITY_LAST) != 0) {
 		fd_close(&fd);

@@ -29,9 +29,10 @@ enum result broker_ledger_open(
     struct broker_ledger *ledger, struct event_base *base, int fd);
 void broker_ledger_close(struct broker_ledger *ledger);
 
-/* RESERVED, REFUSED or BUDGET_LOST follows, never from inside. */
+/* RESERVED, REFUSED or BUDGET_LOST follows, never from inside. alone: no
+ * other call can be on its way. */
 enum result broker_ledger_reserve(
-    struct broker_ledger *ledger, struct call *call);
+    struct broker_ledger *ledger, struct call *call, bool alone);
 /* No answer is wanted; a reservation that comes is settled with nothing. */
 void broker_ledger_forget(struct broker_ledger *ledger, struct call *call);
 void broker_ledger_settle(

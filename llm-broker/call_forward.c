@@ -146,11 +146,16 @@ call_forward_line(const struct call_target *target, const char *model,
 	    path->model_in_path ? strstr(path->path, "{model}") : NULL;
 	enum result result;
 
-	result = buffer_printf(out, "%s %s%.*s", path->method,
-	    provider_prefix(target->provider),
-	    (int)(mark == NULL ? strlen(path->path)
-			       : (size_t)(mark - path->path)),
-	    path->path);
+	result = buffer_append_text(out, path->method);
+	if (result == RESULT_OK)
+		result = buffer_append_text(out, " ");
+	if (result == RESULT_OK)
+		result =
+		    buffer_append_text(out, provider_prefix(target->provider));
+	if (result == RESULT_OK)
+		result = buffer_append(out, path->path,
+		    mark == NULL ? strlen(path->path)
+				 : (size_t)(mark - path->path));
 	if (result == RESULT_OK && mark != NULL)
 		result = call_forward_model(model, out);
 	if (result == RESULT_OK && mark != NULL)

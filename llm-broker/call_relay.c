@@ -148,8 +148,11 @@ call_relay_write_head(
 	enum result result;
 
 	relay->begun = true;
-	result = buffer_printf(out, "HTTP/1.1 %u %s\r\n", relay->head.status,
-	    relay->head.status == 200 ? "OK" : "");
+	if (relay->head.status == 200)
+		result = buffer_append_text(out, "HTTP/1.1 200 OK\r\n");
+	else
+		result =
+		    buffer_printf(out, "HTTP/1.1 %u \r\n", relay->head.status);
 	if (result == RESULT_OK)
 		result = buffer_append(
 		    out, buffer_bytes_borrow(fields), fields->len);

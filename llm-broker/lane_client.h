@@ -16,10 +16,11 @@
 #include "common/result.h"
 #include "llm-broker/lane.h"
 
-/* Of lanes' and agents' events on a base with three priorities: messages of
- * our own processes come first. What llm-key says of a new key it says
- * before it uses it, so it is known before the first byte of a response that
- * can hold it, if a lane is read only when the loop said so. */
+/* Of lanes' and agents' events on a base with four priorities: messages of
+ * our own processes come first; last what is done when nothing else is. What
+ * llm-key says of a new key it says before it uses it, so it is known before
+ * the first byte of a response that can hold it, if a lane is read only when
+ * the loop said so. */
 #define LANE_CLIENT_PRIORITIES 4
 #define LANE_CLIENT_PRIORITY 2
 #define LANE_CLIENT_PRIORITY_LAST 3

@@ -294,14 +294,25 @@ redact_match_at(const struct redact_match *match, size_t at, size_t *span_r)
 	return found;
 }
 
+/* By two bytes at a time: most that look like a first one are none. */
 size_t
 redact_match_skip(const struct redact_match *match, size_t at)
 {
-	const uint16_t *may = match->table->may[0];
+	const uint8_t *bytes = (const uint8_t *)match->bytes;
+	const uint8_t *here = bytes + at, *last = bytes + match->len - 1;
+	const uint16_t *first = match->table->may[0];
+	const uint16_t *second = match->table->may[1];
+	unsigned may;
 
-	while (at < match->len && may[(uint8_t)match->bytes[at]] == 0)
-		at++;
-	return at;
+	if (at >= match->len)
+		return at;
+	for (; here < last; here++) {
+		may = first[*here];
+		if (may != 0 && ((may & second[here[1]]) != 0 ||
+				    redact_match_is_sign(*here)))
+			break;
+	}
+	return (size_t)(here - bytes) + (here == last && first[*here] == 0);
 }
 
 /* Every spelling of a byte in the form's one spelling. */
@@ -343,5 +354,6 @@ redact_match_prepare(
 	memset(table_r, 0, sizeof(*table_r));
 	for (size_t i = 0; i < set->count; i++)
 		redact_match_prepare_one(&set->patterns[i], 1U << i, table_r);
-	table_r->may[0]['%'] = table_r->may[0]['\\'] = (uint16_t)all;
+	for (unsigned k = 0; k < REDACT_MATCH_AHEAD; k++)
+		table_r->may[k]['%'] = table_r->may[k]['\\'] = (uint16_t)all;
 }

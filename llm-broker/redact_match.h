@@ -45,7 +45,7 @@ struct redact_match {
 enum redact_match_verdict redact_match_at(
     const struct redact_match *match, size_t at, size_t *span_r);
 
-/* From at on, the first byte a key can begin with; len: there is none. */
+/* From at on, the first byte a key can begin at; len: there is none. */
 size_t redact_match_skip(const struct redact_match *match, size_t at);
 
 #endif

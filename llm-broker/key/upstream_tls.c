@@ -459,10 +459,10 @@ upstream_tls_read_one(
 	if (ret == 1)
 		return RESULT_OK;
 	result = upstream_tls_result(tls, ret);
+	if (result == RESULT_NEED_MORE)
+		return result; /* which is no fault, so there is no text */
 	ERR_clear_error();
-	return result == RESULT_NEED_MORE || result == RESULT_EOF
-		   ? result
-		   : RESULT_CLOSED;
+	return result == RESULT_EOF ? result : RESULT_CLOSED;
 }
 
 enum result
@@ -472,6 +472,10 @@ upstream_tls_read(
 	enum result result = RESULT_NEED_MORE;
 
 	*len_r = 0;
+	/* Nothing came, and nothing was kept: OpenSSL need not be asked. */
+	if (!tls->is_dead && tls->wire->is_drained &&
+	    SSL_has_pending(tls->ssl) == 0)
+		return RESULT_NEED_MORE;
 	while (!tls->is_dead && tls->silent <= UPSTREAM_TLS_SILENT_MAX) {
 		result = upstream_tls_read_one(tls, bytes, size, len_r);
 		if (result != RESULT_NEED_MORE || tls->wire->is_drained)
@@ -485,7 +489,8 @@ upstream_tls_read(
 	if (result == RESULT_OK)
 		tls->silent = 0;
 	/* SSL_MODE_RELEASE_BUFFERS lets go of what was read into, but not of
-	 * the 16 KiB that were written from, and a ticket brings them back. */
+	 * the 16 KiB that were written from (see upstream_tls_write), and a
+	 * ticket brings them back. */
 	if (result == RESULT_NEED_MORE)
 		(void)SSL_free_buffers(tls->ssl); /* 0: they are in use */
 	return result;
@@ -499,8 +504,11 @@ upstream_tls_write(struct upstream_tls *tls, const void *bytes, size_t len)
 	if (tls->is_dead)
 		return RESULT_CLOSED;
 	ERR_clear_error();
-	if (SSL_write_ex(tls->ssl, bytes, len, &written) == 1 && written == len)
+	if (SSL_write_ex(tls->ssl, bytes, len, &written) == 1 &&
+	    written == len) {
+		(void)SSL_free_buffers(tls->ssl);
 		return RESULT_OK;
+	}
 	ERR_clear_error();
 	tls->is_dead = true;
 	return RESULT_CLOSED;

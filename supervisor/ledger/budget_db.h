@@ -29,6 +29,7 @@ enum budget_statement {
 	BUDGET_DB_OPEN_HOST,    /* -> sum of open */
 	BUDGET_DB_CHARGED_GET,  /* day, package -> amounts */
 	BUDGET_DB_CHARGED_SET,  /* day, package, amounts */
+	BUDGET_DB_CHARGED_NEW,  /* the same, when there was no row to set */
 	BUDGET_DB_CALL_NEW,     /* run, call, day, provider, model, amounts */
 	BUDGET_DB_CALL_GET,     /* run, call -> day, provider, model, amounts */
 	BUDGET_DB_CALL_DROP,    /* run, call */

@@ -132,9 +132,11 @@ const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
     [BUDGET_DB_CHARGED_GET] =
 	"SELECT " AMOUNTS " FROM charged WHERE day = ?1 AND package = ?2",
     [BUDGET_DB_CHARGED_SET] =
-	"INSERT INTO charged VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)"
-	" ON CONFLICT DO UPDATE SET requests = ?3, input_chars = ?4,"
-	" output_chars = ?5, tokens = ?6, cost = ?7",
+	"UPDATE charged SET requests = ?3, input_chars = ?4,"
+	" output_chars = ?5, tokens = ?6, cost = ?7"
+	" WHERE day = ?1 AND package = ?2",
+    [BUDGET_DB_CHARGED_NEW] =
+	"INSERT INTO charged VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [BUDGET_DB_CALL_NEW] =
 	"INSERT INTO call VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
     [BUDGET_DB_CALL_GET] = "SELECT day, provider, model, " AMOUNTS

@@ -51,15 +51,28 @@ budget_sums_day_get(struct budget_db *db, int64_t day, const char *package,
 }
 
 static enum result
-budget_sums_day_set(struct budget_db *db, int64_t day, const char *package,
-    const struct budget_amounts *amounts)
+budget_sums_day_put(struct budget_db *db, enum budget_statement which,
+    int64_t day, const char *package, const struct budget_amounts *amounts)
 {
-	struct budget_query query = budget_db_query(db, BUDGET_DB_CHARGED_SET);
+	struct budget_query query = budget_db_query(db, which);
 
 	budget_db_number(&query, day);
 	budget_db_text(&query, package);
 	budget_sums_put_amounts(&query, amounts);
 	return budget_db_run(&query);
+}
+
+static enum result
+budget_sums_day_set(struct budget_db *db, int64_t day, const char *package,
+    const struct budget_amounts *amounts)
+{
+	enum result result = budget_sums_day_put(
+	    db, BUDGET_DB_CHARGED_SET, day, package, amounts);
+
+	if (result != RESULT_OK || sqlite3_changes(db->handle) > 0)
+		return result;
+	return budget_sums_day_put(
+	    db, BUDGET_DB_CHARGED_NEW, day, package, amounts);
 }
 
 /* package "" is the host: no package has such a name. */
