@@ -236,7 +236,7 @@ log_put_number(struct log_line *line, int64_t number)
 static void
 log_put_time(struct log_line *line)
 {
-	static char text[32];
+	static char text[64];
 	static time_t made = -1;
 	struct timespec now;
 	unsigned year, month, day, second;
