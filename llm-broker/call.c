@@ -381,6 +381,7 @@ call_relayed(struct call *call, enum call_relay_status status)
 	} else if (call->is_call_llm) {
 		call_pass_llm(call);
 	} else {
+		call->actions->push(call);
 		call_finish(call, CALL_OK, true);
 		call_drain(call, call->keep, "done");
 	}

@@ -33,6 +33,9 @@ struct call_actions {
 	/* The call is done with its lane. */
 	void (*release_lane)(struct call *call, enum lane_release how);
 	void (*drop_lane)(struct call *call);
+	/* As much of out as the agent takes now: the response is whole, and
+	 * what is left to do need not be waited for. */
+	void (*push)(struct call *call);
 	/* FIN to the agent once out is empty, drop what it still sends. */
 	void (*linger)(struct call *call);
 	/* Close the agent's descriptor; reset: so that nobody takes what it

@@ -127,6 +127,23 @@ call_net_drop_lane(struct call *call)
 	lane_client_drop(&call_net_of(call)->lane);
 }
 
+/* A fault is seen by the flush that follows. */
+static void
+call_net_push(struct call *call)
+{
+	struct call_io *io = call_net_of(call);
+	struct buffer *out = &call->out;
+	ssize_t count;
+
+	if (out->len == 0 || !(io->agent_can & CALL_NET_CAN_WRITE))
+		return;
+	count = send(io->fd, buffer_bytes_borrow(out), out->len, MSG_NOSIGNAL);
+	if (count <= 0)
+		return;
+	buffer_consume(out, (size_t)count);
+	call->down_bytes += (uint64_t)count;
+}
+
 static void
 call_net_linger(struct call *call)
 {
@@ -171,6 +188,7 @@ const struct call_actions call_net_actions = {
     .ask = call_net_ask,
     .release_lane = call_net_release_lane,
     .drop_lane = call_net_drop_lane,
+    .push = call_net_push,
     .linger = call_net_linger,
     .close_agent = call_net_close_agent,
     .report = call_net_report,

@@ -116,21 +116,23 @@ key_lane_io_may_pump(const struct key_lane_io *io)
 		   io->lane.state == KEY_LANE_ANSWER);
 }
 
-/* One frame's worth; the result is that of the last read. */
+/* One frame's worth, or what came so far: it goes down before the kernel is
+ * asked for more. The result is that of the last read. */
 static enum result
 key_lane_io_pump_one(struct key_lane_io *io)
 {
 	char *scratch = io->world->scratch;
 	struct lane_frame frame = {
 	    LANE_MAGIC, LANE_DATA, 0, io->lane.open.frame.call};
-	enum result result = RESULT_OK;
+	enum result result;
 	size_t len = 0, got;
 
-	while (len < LANE_DATA_MAX && result == RESULT_OK) {
+	do {
 		result = upstream_read(io->upstream,
 		    scratch + sizeof(frame) + len, LANE_DATA_MAX - len, &got);
 		len += got;
-	}
+	} while (len < LANE_DATA_MAX && result == RESULT_OK &&
+		 upstream_has_more(io->upstream));
 	if (len == 0)
 		return result;
 	frame.value = (uint32_t)len;
@@ -232,6 +234,7 @@ key_lane_io_run(struct key_lane_io *io)
 			world->on_broken(world->context);
 		key_lane_io_free(io);
 	}
+	key_lane_net_tell(world);
 	key_lane_io_keep_time(world);
 }
 
@@ -439,6 +442,7 @@ key_lane_io_drop_all(struct key_lane_world *world)
 		key_lane_gone(&io->lane, "the broker is gone");
 		key_lane_io_free(io);
 	}
+	key_lane_net_tell(world);
 }
 
 void

@@ -34,6 +34,17 @@ struct key_lane_counters {
 	uint64_t up, down; /* bytes of bodies and responses */
 };
 
+/* The log line of a call that is over, until there is time for it. */
+struct key_lane_line {
+	bool is_due;
+	char provider[LANE_PROVIDER_MAX];
+	const char *host, *code; /* of the configuration; a fixed text */
+	struct ip_addr address;  /* family 0: none */
+	bool failed, reused, resumed, retried;
+	char detail[KEY_LANE_DETAIL_MAX];
+	uint64_t up, down, sent_ms, first_ms, total_ms;
+};
+
 /* What all lanes share. */
 struct key_lane_world {
 	struct event_base *base;
@@ -47,6 +58,7 @@ struct key_lane_world {
 	struct key_lane_io_list lanes, again;
 	size_t lane_count;
 	struct key_lane_counters counters;
+	struct key_lane_line line;
 	uint64_t trimmed, trim_ms; /* changes then; not before */
 	char *scratch;             /* one frame: what passes through */
 	/* The broker broke the rules of lane.h: the process ends. */

@@ -221,34 +221,60 @@ key_lane_net_count(
 }
 
 /* Never a header, a target or a byte of a body. */
+void
+key_lane_net_tell(struct key_lane_world *world)
+{
+	struct key_lane_line *line = &world->line;
+	char address[IP_ADDR_TEXT_MAX] = "";
+
+	if (!line->is_due)
+		return;
+	line->is_due = false;
+	if (line->address.family != 0)
+		ip_addr_text(&line->address, address);
+	log_event(line->failed ? LOG_WARN_LEVEL : LOG_INFO_LEVEL,
+	    "upstream_call", LOG_TEXT("provider", line->provider),
+	    LOG_TEXT("host", line->host), LOG_TEXT("address", address),
+	    LOG_TEXT("code", line->code), LOG_TEXT("detail", line->detail),
+	    LOG_UINT("up", line->up), LOG_UINT("down", line->down),
+	    LOG_UINT("sent_ms", line->sent_ms),
+	    LOG_UINT("first_ms", line->first_ms),
+	    LOG_UINT("total_ms", line->total_ms),
+	    LOG_BOOL("reused", line->reused),
+	    LOG_BOOL("resumed", line->resumed),
+	    LOG_BOOL("retried", line->retried));
+}
+
+static uint64_t
+key_lane_net_since(const struct key_lane *lane, uint64_t then_ms)
+{
+	return then_ms != 0 ? then_ms - lane->began_ms : 0;
+}
+
 static void
 key_lane_net_report(struct key_lane *lane)
 {
 	const struct key_lane_io *io = key_lane_net_of(lane);
-	uint64_t now = event_loop_now_ms();
-	char address[IP_ADDR_TEXT_MAX] = "";
+	struct key_lane_line *line = &io->world->line;
 
 	key_lane_net_count(&io->world->counters, lane);
-	if (io->address.family != 0)
-		ip_addr_text(&io->address, address);
-	log_event(lane->failure != 0 ? LOG_WARN_LEVEL : LOG_INFO_LEVEL,
-	    "upstream_call", LOG_TEXT("provider", lane->open.provider),
-	    LOG_TEXT(
-		"host", lane->provider != NULL ? lane->provider->host : ""),
-	    LOG_TEXT("address", address),
-	    LOG_TEXT("code", lane->is_cancelled
-				 ? "cancelled"
-				 : key_lane_failure_text(lane->failure)),
-	    LOG_TEXT("detail", lane->detail), LOG_UINT("up", lane->up),
-	    LOG_UINT("down", lane->down),
-	    LOG_UINT("sent_ms",
-		lane->sent_ms != 0 ? lane->sent_ms - lane->began_ms : 0),
-	    LOG_UINT("first_ms",
-		lane->first_ms != 0 ? lane->first_ms - lane->began_ms : 0),
-	    LOG_UINT("total_ms", now - lane->began_ms),
-	    LOG_BOOL("reused", io->is_reused),
-	    LOG_BOOL("resumed", io->is_resumed),
-	    LOG_BOOL("retried", lane->is_retried));
+	key_lane_net_tell(io->world);
+	line->is_due = true;
+	memcpy(line->provider, lane->open.provider, sizeof(line->provider));
+	line->host = lane->provider != NULL ? lane->provider->host : "";
+	line->code = lane->is_cancelled ? "cancelled"
+					: key_lane_failure_text(lane->failure);
+	line->address = io->address;
+	line->failed = lane->failure != 0;
+	line->reused = io->is_reused;
+	line->resumed = io->is_resumed;
+	line->retried = lane->is_retried;
+	memcpy(line->detail, lane->detail, sizeof(line->detail));
+	line->up = lane->up;
+	line->down = lane->down;
+	line->sent_ms = key_lane_net_since(lane, lane->sent_ms);
+	line->first_ms = key_lane_net_since(lane, lane->first_ms);
+	line->total_ms = event_loop_now_ms() - lane->began_ms;
 }
 
 const struct key_lane_actions key_lane_net_actions = {

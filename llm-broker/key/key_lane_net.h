@@ -37,6 +37,10 @@ struct key_lane_io *key_lane_net_of(struct key_lane *lane);
 /* To the broker; what the socket does not take waits in out. */
 void key_lane_net_put(struct key_lane_io *io, const void *bytes, size_t len);
 
+/* The call that is over last is logged, if it was not yet: behind what others
+ * wait for. */
+void key_lane_net_tell(struct key_lane_world *world);
+
 /* In key_lane_io.c: what a connection tells its call. */
 void key_lane_io_on_ready(void *context);
 void key_lane_io_on_failed(

@@ -453,6 +453,12 @@ upstream_write(struct upstream *upstream, const void *bytes, size_t len)
 	return upstream_wire_send(&upstream->wire, bytes, len);
 }
 
+bool
+upstream_has_more(const struct upstream *upstream)
+{
+	return upstream->tls != NULL && upstream_tls_has_more(upstream->tls);
+}
+
 size_t
 upstream_unsent(const struct upstream *upstream)
 {

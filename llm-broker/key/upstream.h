@@ -109,6 +109,8 @@ enum result upstream_read(
 /* All of it, or RESULT_CLOSED. Not while upstream_unsent. */
 enum result upstream_write(
     struct upstream *upstream, const void *bytes, size_t len);
+/* More of what came can be read without asking the kernel. */
+bool upstream_has_more(const struct upstream *upstream);
 size_t upstream_unsent(const struct upstream *upstream);
 
 /* For upstream_pool.c. */

@@ -128,6 +128,17 @@ call_script_report(struct call *call)
 	test->charge = call->charge;
 }
 
+/* The agent's before anything else is done with the call. */
+static void
+call_script_push(struct call *call)
+{
+	struct call_script *test = call_script_of(call);
+
+	assert_int_equal(test->reports + 1, test->number);
+	assert_true(call->out.len > 0);
+	test->pushes++;
+}
+
 static const struct call_actions call_script_actions = {
     .now_ms = call_script_now,
     .next_number = call_script_number,
@@ -137,6 +148,7 @@ static const struct call_actions call_script_actions = {
     .ask = call_script_ask,
     .release_lane = call_script_release,
     .drop_lane = call_script_drop,
+    .push = call_script_push,
     .linger = call_script_linger,
     .close_agent = call_script_close,
     .report = call_script_report,

@@ -27,7 +27,7 @@ struct call_script {
 	bool stalled;              /* the agent takes nothing */
 	struct call_charge charge; /* of the last report */
 	enum call_code code;       /* of the last report */
-	unsigned reports;
+	unsigned reports, pushes;
 };
 
 /* limits: NULL, or the inside of "limits" of a grant. */

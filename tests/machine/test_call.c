@@ -32,6 +32,7 @@ test_call_way(void **unused)
 		call_script_answer(test, call_script_whole);
 		call_script_expect(test, "answered", CALL_STATE_IDLE, CALL_OK);
 		assert_int_equal(test->reports, i);
+		assert_int_equal(test->pushes, i);
 	}
 	assert_string_equal(test->trace, "ask keep ask keep ask keep");
 	assert_non_null(strstr(test->said, "HTTP/1.1 200 OK\r\n"));
