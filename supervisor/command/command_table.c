@@ -12,6 +12,7 @@ extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
 extern const struct command command_install_rows[];
+extern const struct command command_trust_rows[];
 extern const struct command command_remove_rows[];
 extern const struct command command_package_rows[];
 extern const struct command command_verify_rows[];
@@ -44,6 +45,7 @@ const struct command *const command_groups[] = {
     command_verify_rows,
     command_explain_rows,
     command_lock_rows,
+    command_trust_rows,
     command_audit_rows,
     command_logs_rows,
     command_runs_rows,

@@ -353,6 +353,7 @@ const struct lockfile_field lockfile_field_table[] = {
 	OBJECT("state", OURS, lockfile_field_state),
 	OBJECT("env", OURS, lockfile_field_env),
 	LIST("dependencies", OURS, lockfile_field_dependencies),
+	OBJECT("attestation", OURS, NULL), /* trust_judge reads it */
 	TEXT("installed_at", MUTABLE, NULL),
 	TEXT("last_trust_check", MUTABLE, NULL),
 	TEXT("trust_level", MUTABLE, NULL),

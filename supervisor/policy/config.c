@@ -412,3 +412,76 @@ config_set(const char *name, const char *text, struct json_fault *fault)
 	json_decref(stored);
 	return result;
 }
+
+/* The user's own object with the member set or taken away; owned. */
+static enum result
+config_member_change(const json_t *object, const char *member,
+    const char *value, json_t **object_r, struct json_fault *fault)
+{
+	json_t *copy = object != NULL ? json_deep_copy(object) : json_object();
+	bool there = json_object_get(copy, member) != NULL;
+
+	*object_r = copy;
+	if (there && value != NULL) {
+		json_field_fault(
+		    fault, "'%.40s' is there already; remove it first", member);
+		return RESULT_EXISTS;
+	}
+	if (!there && value == NULL) {
+		json_field_fault(fault, "there is no '%.40s'", member);
+		return RESULT_NOT_FOUND;
+	}
+	if (value == NULL)
+		return json_object_del(copy, member) == 0 ? RESULT_OK
+							  : RESULT_INTERNAL;
+	return json_object_set_new(copy, member, json_string(value)) == 0
+		   ? RESULT_OK
+		   : RESULT_NO_MEMORY;
+}
+
+/* Under the lock: read, change, check the whole, write. */
+static enum result
+config_member_locked(const struct state_dir *home, const struct config_key *key,
+    const char *member, const char *value, bool dry, struct json_fault *fault)
+{
+	json_t *root = NULL, *object = NULL, *checked = NULL;
+	enum result result = config_set_read(home, &root, fault);
+
+	if (result == RESULT_OK)
+		result = config_member_change(config_tree_get(root, key->name),
+		    member, value, &object, fault);
+	if (result == RESULT_OK)
+		result =
+		    config_value_check(key, object, key->name, &checked, fault);
+	if (result == RESULT_OK && !dry) {
+		result = config_tree_put(root, key->name,
+		    json_object_size(checked) > 0 ? checked : NULL);
+		if (result == RESULT_OK)
+			result = config_set_write(home, root, fault);
+	}
+	json_decref(checked);
+	json_decref(object);
+	json_decref(root);
+	return result;
+}
+
+enum result
+config_set_member(const char *name, const char *member, const char *value,
+    bool dry, struct json_fault *fault)
+{
+	const struct config_key *key = config_table_find(name);
+	FD_CLEANUP int lock = -1;
+	struct state_dir home;
+	enum result result;
+
+	if (key == NULL || key->type != CONFIG_OBJECT)
+		return RESULT_INTERNAL;
+	result = state_dir_home(true, &home, fault);
+	if (result == RESULT_OK)
+		result = state_dir_lock(&home, &lock, fault);
+	if (result == RESULT_OK)
+		result =
+		    config_member_locked(&home, key, member, value, dry, fault);
+	state_dir_close(&home);
+	return result;
+}

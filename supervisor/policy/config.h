@@ -58,4 +58,10 @@ char *config_typed(const struct config *config, const char *key);
 enum result config_set(
     const char *key, const char *text, struct json_fault *fault);
 
+/* The same for one member of an object of texts: value NULL removes it. A
+ * member that is there is never replaced (RESULT_EXISTS), one that is not
+ * cannot be removed (RESULT_NOT_FOUND). dry: say only whether it would go. */
+enum result config_set_member(const char *key, const char *member,
+    const char *value, bool dry, struct json_fault *fault);
+
 #endif

@@ -77,7 +77,7 @@ config_narrow_both_objects(
 	json_object_foreach((json_t *)value, name, list)
 	{
 		other = json_object_get(policy, name);
-		if (other != NULL && json_is_object(list)) {
+		if (other != NULL && !json_is_array(list)) {
 			if (json_equal(list, other))
 				json_object_set(object, name, list);
 		} else if (other != NULL)

@@ -12,6 +12,7 @@
 #include "supervisor/policy/config_idn.h"
 #include "supervisor/policy/config_llm.h"
 #include "supervisor/policy/config_shape.h"
+#include "supervisor/policy/trust_key.h"
 
 #define CONFIG_SHAPE_DIGEST_HEX 64U
 
@@ -175,7 +176,8 @@ config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
 {
 	struct config_llm_model model;
 
-	if ((size_t)snprintf(canonical_r, size, "%s", text) >= size)
+	if ((size_t)snprintf(canonical_r, size, "%s", text) >= size ||
+	    size <= TRUST_KEY_HEX)
 		return config_shape_no(why_r, "too long");
 	switch (shape) {
 	case CONFIG_NAME:
@@ -217,8 +219,14 @@ config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
 		return config_llm_model_parse(text, &model) ||
 		       config_shape_no(why_r,
 			   "must be model, provider/model or provider/*");
+	case CONFIG_KEY:
+		return trust_key_parse(text, canonical_r) ||
+		       config_shape_no(why_r,
+			   "must be an Ed25519 public key, 64 hex digits or "
+			   "44 letters of base64");
 	case CONFIG_ANY:
 	case CONFIG_WORD:
+	case CONFIG_KEYS:
 	case CONFIG_PRICES:
 	case CONFIG_UPSTREAM:
 		break;

@@ -167,6 +167,16 @@ const struct config_key config_table[] = {
 	    "AGENTNODE_LOG_LEVEL", "The least important lines that are kept."),
 	CHOICE("trust.minimum_trust_level", CONFIG_LATER, config_table_trust,
 	    "unverified", NULL, "Packages below this tier are refused."),
+	{.name = "trust.registry_keys", .type = CONFIG_OBJECT,
+	 .shape = CONFIG_KEYS, .narrow = CONFIG_BOTH, .max = 32,
+	 .sentence = "Keys that attestations and registry indexes are "
+	    "believed by: {\"corp\": \"<64 hex digits>\"}; 'trust keys' "
+	    "changes it."},
+	LIST("trust.revoked_keys", CONFIG_KEY, CONFIG_EITHER, NULL, 256,
+	    "Keys of registries and publishers that nothing is believed by "
+	    "any more, whatever else names them."),
+	TEXT("registry.path", CONFIG_PATH, 4095, NULL,
+	    "The folder of the package registry that 'install SLUG' reads."),
 	BOOL("agent_sandbox.enabled", "false", "AGENTNODE_AGENT_SANDBOX",
 	    "Agents of community tiers may run, in a sandbox."),
 	BOOL("agent_sandbox.llm.enabled", "true", NULL,

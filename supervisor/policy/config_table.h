@@ -35,6 +35,8 @@ enum config_shape {
 	CONFIG_MODEL,      /* model or provider/model (config_llm.h) */
 	CONFIG_PRICES,     /* object: provider/model -> prices */
 	CONFIG_UPSTREAM,   /* object: provider -> where it really is */
+	CONFIG_KEYS,       /* object: name -> Ed25519 public key (hex) */
+	CONFIG_KEY,        /* one such key, stored as hex */
 	CONFIG_WORD        /* list: each one of choices */
 };
 

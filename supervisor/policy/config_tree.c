@@ -135,6 +135,24 @@ config_tree_parse(const char *file, const char *bytes, size_t len,
 	return result;
 }
 
+json_t *
+config_tree_get(const json_t *root, const char *name)
+{
+	char part[CONFIG_TREE_NAME_MAX];
+	json_t *value = (json_t *)(uintptr_t)root;
+	size_t len;
+
+	while (value != NULL) {
+		len = strcspn(name, ".");
+		(void)snprintf(part, sizeof(part), "%.*s", (int)len, name);
+		value = json_object_get(value, part);
+		if (name[len] == '\0')
+			break;
+		name += len + 1;
+	}
+	return value;
+}
+
 enum result
 config_tree_put(json_t *root, const char *name, const json_t *value)
 {

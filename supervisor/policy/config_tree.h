@@ -24,6 +24,9 @@ enum result config_tree_parse(const char *file, const char *bytes, size_t len,
 /* Rows of the table. */
 size_t config_tree_count(void);
 
+/* The value of a dotted key in a file's object, or NULL; borrowed. */
+json_t *config_tree_get(const json_t *root, const char *name);
+
 /* Set (value borrowed) or remove (NULL) a dotted key; objects on the way
  * are made, and dropped when they become empty. */
 enum result config_tree_put(

@@ -14,6 +14,7 @@
 #include "supervisor/policy/config_money.h"
 #include "supervisor/policy/config_shape.h"
 #include "supervisor/policy/config_value.h"
+#include "supervisor/policy/trust_key.h"
 
 static enum result
 config_value_bad(
@@ -248,6 +249,8 @@ config_value_object(const struct config_key *key, const json_t *raw,
 		return config_llm_prices(raw, where, value_r, fault);
 	if (key->shape == CONFIG_UPSTREAM)
 		return config_llm_upstream(raw, where, value_r, fault);
+	if (key->shape == CONFIG_KEYS)
+		return trust_key_object(raw, where, value_r, fault);
 	return config_value_ranges(key, raw, where, value_r, fault);
 }
 

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Which entries this host's own install made from an attested artifact:
+ * AGENTNODE_HOME/attested.json, a set of hashes. An attestation names the
+ * artifact, the entry names the volume; only install saw that one was made
+ * from the other. So an entry that was written by hand, or edited and sealed,
+ * keeps no tier. Used by trust.c, install and remove.
+ */
+#ifndef SUPERVISOR_POLICY_TRUST_BOUND_H
+#define SUPERVISOR_POLICY_TRUST_BOUND_H
+
+#include <jansson.h>
+#include <stdbool.h>
+
+#include "common/json_field.h"
+#include "common/result.h"
+
+#define TRUST_BOUND_NAME "attested.json"
+#define TRUST_BOUND_MAX 4096U /* the oldest goes: then install again */
+
+/* Before the lockfile has the entry: lock, strict read, write anew. */
+enum result trust_bound_add(
+    const char *slug, const json_t *entry, struct json_fault *fault);
+
+/* Whether it is there; on any fault it is not. */
+enum result trust_bound_has(const char *slug, const json_t *entry,
+    bool *there_r, struct json_fault *fault);
+
+/* RESULT_OK also when it is not there. */
+enum result trust_bound_drop(
+    const char *slug, const json_t *entry, struct json_fault *fault);
+
+#endif
