@@ -4,14 +4,10 @@
  * believes; and the rows of keygen and sign. Called by command_dispatch. A
  * key is recorded in the audit chain before it counts.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
-#include <stdlib.h>
 #include <string.h>
 
-#include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
 #include "supervisor/command/trust_sign.h"
@@ -20,7 +16,6 @@
 #include "supervisor/policy/trust_key.h"
 
 #define COMMAND_TRUST_KEYS "trust.registry_keys"
-#define COMMAND_TRUST_FILE_MAX 4096U
 
 struct command_trust_options {
 	const char *file;
@@ -49,33 +44,6 @@ command_trust_parse(
 	return true;
 }
 
-/* One line of a file: the key, and nothing else. */
-static int
-command_trust_file(const char *path, char hex_r[TRUST_KEY_HEX + 1])
-{
-	FD_CLEANUP int fd =
-	    open(path, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
-	char *bytes = NULL;
-	size_t len = 0;
-	bool good = false;
-
-	if (fd < 0)
-		return command_error(
-		    COMMAND_USAGE, "%.200s: %s", path, strerror(errno));
-	if (fd_read_all(fd, COMMAND_TRUST_FILE_MAX, &bytes, &len) ==
-	    RESULT_OK) {
-		while (len > 0 && strchr(" \r\n\t", bytes[len - 1]) != NULL)
-			bytes[--len] = '\0';
-		good = strlen(bytes) == len && trust_key_parse(bytes, hex_r);
-	}
-	free(bytes);
-	return good ? COMMAND_DONE
-		    : command_error(COMMAND_USAGE,
-			  "%.200s: must hold one Ed25519 public key, 64 hex "
-			  "digits or 44 letters of base64",
-			  path);
-}
-
 static int
 command_trust_key(const struct command_trust_options *options, int argc,
     char **argv, char hex_r[TRUST_KEY_HEX + 1])
@@ -86,8 +54,13 @@ command_trust_key(const struct command_trust_options *options, int argc,
 		return command_error(COMMAND_USAGE,
 		    "'%.64s': the name of a key has %s", argv[optind],
 		    TRUST_KEY_NAME_RULE);
+	if (options->file != NULL && trust_sign_public(options->file, hex_r))
+		return COMMAND_DONE;
 	if (options->file != NULL)
-		return command_trust_file(options->file, hex_r);
+		return command_error(COMMAND_USAGE,
+		    "%.200s: must be a file with one Ed25519 public key, 64 "
+		    "hex digits or 44 letters of base64",
+		    options->file);
 	if (trust_key_parse(argv[optind + 1], hex_r))
 		return COMMAND_DONE;
 	return command_error(COMMAND_USAGE,
@@ -277,8 +250,9 @@ const struct command command_trust_rows[] = {
 	command_trust_remove},
     {"trust keygen", "make a key to sign with",
 	"Usage: agentnode trust keygen --out FILE\n\n"
-	"Writes a new Ed25519 private key to FILE (PEM, mode 0600; never over\n"
-	"a file that is there) and prints the public key.\n\n"
+	"Writes a new Ed25519 private key to FILE (PEM, mode 0600) and the\n"
+	"public key to FILE.pub, never over what is there; and prints the\n"
+	"public key.\n\n"
 	"Example:\n"
 	"  agentnode trust keygen --out ./registry.pem\n",
 	trust_sign_keygen},
@@ -295,7 +269,7 @@ const struct command command_trust_rows[] = {
 	"  --slug S, --version V   which package FILE is\n"
 	"  --tier T                unverified, verified, trusted or curated\n"
 	"  --publisher P           slug of the publisher\n"
-	"  --publisher-key K       public key of the publisher\n"
+	"  --publisher-key K       public key of the publisher, or its file\n"
 	"  --days N                how long it holds (365; index: 30)\n"
 	"  --serial N              number of the attestation, or a higher one\n"
 	"                          for the index\n"

@@ -54,7 +54,7 @@ trust_index_is_ours(const struct trust_index *index, const char *key)
 
 	return strcmp(key, index->sign->public_key) == 0 ||
 	       (index->sign->previous_key != NULL &&
-		   trust_key_parse(index->sign->previous_key, previous) &&
+		   trust_sign_public(index->sign->previous_key, previous) &&
 		   strcmp(key, previous) == 0);
 }
 

@@ -10,6 +10,7 @@
 #include <fcntl.h>
 #include <getopt.h>
 #include <jansson.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -27,6 +28,7 @@
 #include "supervisor/policy/utc_time.h"
 
 #define TRUST_SIGN_DAY 86400
+#define TRUST_SIGN_PUBLIC_MAX 4096U
 
 int
 trust_sign_fault(const struct json_fault *fault)
@@ -41,6 +43,54 @@ trust_sign_times(int64_t days, char issued_r[24], char expires_r[24])
 
 	return utc_time_text(now, issued_r) &&
 	       utc_time_text(now + days * TRUST_SIGN_DAY, expires_r);
+}
+
+bool
+trust_sign_public(const char *text, char hex_r[65])
+{
+	FD_CLEANUP int fd = -1;
+	char *bytes = NULL;
+	size_t len = 0;
+	bool good = false;
+
+	if (trust_key_parse(text, hex_r))
+		return true;
+	fd = open(text, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	if (fd >= 0 &&
+	    fd_read_all(fd, TRUST_SIGN_PUBLIC_MAX, &bytes, &len) == RESULT_OK) {
+		while (len > 0 && strchr(" \r\n\t", bytes[len - 1]) != NULL)
+			bytes[--len] = '\0';
+		good = strlen(bytes) == len && trust_key_parse(bytes, hex_r);
+	}
+	free(bytes);
+	return good;
+}
+
+/* FILE.pub, and only then FILE: a key without its public half is never
+ * left. */
+static enum result
+trust_sign_store(const char *out, const struct secret *key,
+    const char *public_key, struct json_fault *fault)
+{
+	char path[PATH_MAX], line[TRUST_KEY_HEX + 2];
+	enum result result = RESULT_OK;
+	FD_CLEANUP int fd = -1;
+	int len = snprintf(path, sizeof(path), "%s.pub", out);
+
+	(void)snprintf(line, sizeof(line), "%s\n", public_key);
+	if (len > 0 && (size_t)len < sizeof(path))
+		fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0) {
+		json_field_fault(fault, "%.120s.pub: %s", out, strerror(errno));
+		return RESULT_BAD;
+	}
+	if (fd_write_all(fd, line, strlen(line)) != RESULT_OK || fsync(fd) != 0)
+		result = RESULT_SYSTEM;
+	if (result == RESULT_OK)
+		result = signing_key_store(out, key, fault);
+	if (result != RESULT_OK)
+		(void)unlink(path);
+	return result;
 }
 
 int
@@ -66,7 +116,7 @@ trust_sign_keygen(int argc, char **argv)
 	if (result == RESULT_OK)
 		result = ed25519_public(key, public_key);
 	if (result == RESULT_OK)
-		result = signing_key_store(out, key, &fault);
+		result = trust_sign_store(out, key, public_key, &fault);
 	secret_free(&key);
 	if (result != RESULT_OK)
 		return command_error(COMMAND_NO, "no key was made: %s",
@@ -277,7 +327,7 @@ trust_sign_statement(const struct trust_sign *sign, const char *hash)
 	char issued[24], expires[24], key[TRUST_KEY_HEX + 1];
 	json_t *statement;
 
-	if (!trust_key_parse(sign->publisher_key, key) ||
+	if (!trust_sign_public(sign->publisher_key, key) ||
 	    !trust_sign_times(
 		sign->days > 0 ? sign->days : 365, issued, expires))
 		return NULL;
@@ -324,10 +374,11 @@ trust_sign_attestation(struct trust_sign *sign)
 
 	if (sign->tier == NULL || sign->publisher == NULL ||
 	    sign->publisher_key == NULL ||
-	    !trust_key_parse(sign->publisher_key, key))
+	    !trust_sign_public(sign->publisher_key, key))
 		return command_error(COMMAND_USAGE,
 		    "an attestation needs --tier, --publisher SLUG and "
-		    "--publisher-key KEY (64 hex digits or base64)");
+		    "--publisher-key KEY (64 hex digits, base64, or a file "
+		    "with one of them)");
 	code = trust_sign_artifact_hash(sign, hash);
 	if (code != COMMAND_DONE)
 		return code;

@@ -28,6 +28,9 @@ struct trust_sign {
 int trust_sign_keygen(int argc, char **argv);
 int trust_sign_run(int argc, char **argv);
 
+/* A public key as typed, or the one line of a file; false: neither. */
+bool trust_sign_public(const char *text, char hex_r[65]);
+
 /* trust_index.c: the new index and its signature, into the registry's
  * folder. Exit code. */
 int trust_index_sign(struct trust_sign *sign);

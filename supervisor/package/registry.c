@@ -247,8 +247,8 @@ registry_take(const struct registry *registry, const struct registry_row *row,
 	enum registry_code code = registry_file_take(registry->folder,
 	    row->file, row->size, row->artifact_hash, &item->fd, fault);
 
-	(void)snprintf(
-	    item->code, sizeof(item->code), "%s", registry_code_text(code));
+	(void)snprintf(item->code, sizeof(item->code), "%s",
+	    registry_index_code_text(code));
 	if (code != REGISTRY_OK)
 		return registry_result(code);
 	(void)snprintf(item->slug, sizeof(item->slug), "%s", row->slug);
@@ -282,8 +282,8 @@ registry_resolve(const struct config *config, const char *name, time_t now,
 	if (code == REGISTRY_OK)
 		code = registry_index_find(
 		    &registry.index, slug, version, &row, fault);
-	(void)snprintf(
-	    item_r->code, sizeof(item_r->code), "%s", registry_code_text(code));
+	(void)snprintf(item_r->code, sizeof(item_r->code), "%s",
+	    registry_index_code_text(code));
 	result = registry_result(code);
 	if (result == RESULT_OK) {
 		result = registry_row_prove(

@@ -163,24 +163,16 @@ registry_file_compare(enum result result, int64_t got, int64_t size,
 	return REGISTRY_OK;
 }
 
-enum registry_code
-registry_file_take(int folder, const char *name, int64_t size, const char *hash,
-    int *fd_r, struct json_fault *fault)
+/* Copy, compare, seal; copy is a new memfd. */
+static enum registry_code
+registry_file_copy(int fd, int copy, const char *name, int64_t size,
+    const char *hash, struct json_fault *fault)
 {
-	FD_CLEANUP int fd = registry_file_open(folder, name);
-	FD_CLEANUP int copy = -1;
 	enum registry_code code;
 	char found[72] = "";
 	enum result result;
 	int64_t got = 0;
 
-	*fd_r = -1;
-	if (fd < 0)
-		return registry_file_fault(fault, REGISTRY_FILE, name,
-		    errno == ENOENT ? "is not there"
-				    : "is no plain file, or not readable");
-	copy =
-	    memfd_create("agentnode-artifact", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	result = copy < 0 ? RESULT_SYSTEM
 			  : registry_file_digest(fd, copy, size, found, &got);
 	code =
@@ -191,7 +183,25 @@ registry_file_take(int folder, const char *name, int64_t size, const char *hash,
 	    lseek(copy, 0, SEEK_SET) != 0)
 		return registry_file_fault(
 		    fault, REGISTRY_FILE, name, "cannot be sealed");
-	*fd_r = copy;
-	copy = -1;
 	return REGISTRY_OK;
+}
+
+enum registry_code
+registry_file_take(int folder, const char *name, int64_t size, const char *hash,
+    int *fd_r, struct json_fault *fault)
+{
+	FD_CLEANUP int fd = registry_file_open(folder, name);
+	enum registry_code code;
+
+	*fd_r = -1;
+	if (fd < 0)
+		return registry_file_fault(fault, REGISTRY_FILE, name,
+		    errno == ENOENT ? "is not there"
+				    : "is no plain file, or not readable");
+	*fd_r =
+	    memfd_create("agentnode-artifact", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	code = registry_file_copy(fd, *fd_r, name, size, hash, fault);
+	if (code != REGISTRY_OK)
+		fd_close(fd_r);
+	return code;
 }

@@ -39,7 +39,7 @@ static const char *const registry_index_codes[REGISTRY_CODE_COUNT] = {
 };
 
 const char *
-registry_code_text(enum registry_code code)
+registry_index_code_text(enum registry_code code)
 {
 	return (unsigned)code < REGISTRY_CODE_COUNT ? registry_index_codes[code]
 						    : "registry_syntax";

@@ -52,7 +52,7 @@ enum registry_code {
 };
 
 /* "" for OK, else "registry_rollback" and the like; never NULL. */
-const char *registry_code_text(enum registry_code code);
+const char *registry_index_code_text(enum registry_code code);
 
 struct registry_index {
 	json_t *root; /* owned; NULL: empty */

@@ -170,12 +170,30 @@ config_shape_cidr(const char *text, char *canonical_r, size_t size)
 	return true;
 }
 
+static bool
+config_shape_model(const char *text, char why_r[CONFIG_SHAPE_WHY_MAX])
+{
+	struct config_llm_model model;
+
+	return config_llm_model_parse(text, &model) ||
+	       config_shape_no(
+		   why_r, "must be model, provider/model or provider/*");
+}
+
+static bool
+config_shape_key(
+    const char *text, char *canonical_r, char why_r[CONFIG_SHAPE_WHY_MAX])
+{
+	return trust_key_parse(text, canonical_r) ||
+	       config_shape_no(why_r,
+		   "must be an Ed25519 public key, 64 hex digits or 44 "
+		   "letters of base64");
+}
+
 bool
 config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
     size_t size, char why_r[CONFIG_SHAPE_WHY_MAX])
 {
-	struct config_llm_model model;
-
 	if ((size_t)snprintf(canonical_r, size, "%s", text) >= size ||
 	    size <= TRUST_KEY_HEX)
 		return config_shape_no(why_r, "too long");
@@ -216,14 +234,9 @@ config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
 		       config_shape_no(why_r,
 			   "must be a provider's name: a-z, 0-9, '-', '_'");
 	case CONFIG_MODEL:
-		return config_llm_model_parse(text, &model) ||
-		       config_shape_no(why_r,
-			   "must be model, provider/model or provider/*");
+		return config_shape_model(text, why_r);
 	case CONFIG_KEY:
-		return trust_key_parse(text, canonical_r) ||
-		       config_shape_no(why_r,
-			   "must be an Ed25519 public key, 64 hex digits or "
-			   "44 letters of base64");
+		return config_shape_key(text, canonical_r, why_r);
 	case CONFIG_ANY:
 	case CONFIG_WORD:
 	case CONFIG_KEYS:
