@@ -35,7 +35,6 @@ static const char *const attestation_codes[ATTESTATION_CODE_COUNT] = {
     [ATTESTATION_PUBLISHER_FIELD] = "trust_publisher_field",
     [ATTESTATION_PUBLISHER_KEY] = "trust_publisher_key",
     [ATTESTATION_PUBLISHER_SIGNATURE] = "trust_publisher_signature",
-    [ATTESTATION_CLAIM] = "trust_claim",
     [ATTESTATION_UNBOUND] = "trust_unbound",
 };
 

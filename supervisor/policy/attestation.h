@@ -50,7 +50,6 @@ enum attestation_code {
 	ATTESTATION_PUBLISHER_FIELD,   /* one of another form */
 	ATTESTATION_PUBLISHER_KEY,     /* one by another key */
 	ATTESTATION_PUBLISHER_SIGNATURE,
-	ATTESTATION_CLAIM,   /* the lockfile claims more than is proven */
 	ATTESTATION_UNBOUND, /* not what was installed on this host */
 	ATTESTATION_CODE_COUNT
 };

@@ -217,7 +217,6 @@ trust_result(enum attestation_code code)
 	case ATTESTATION_PUBLISHER_FIELD:
 	case ATTESTATION_PUBLISHER_KEY:
 	case ATTESTATION_PUBLISHER_SIGNATURE:
-	case ATTESTATION_CLAIM:
 	case ATTESTATION_UNBOUND:
 	case ATTESTATION_CODE_COUNT:
 		break;
@@ -281,20 +280,6 @@ trust_prove(const struct config *config, const char *slug, const json_t *entry,
 	    &one, trust_run(&one, now, verdict_r), verdict_r, fault);
 }
 
-/* trust_level is the lockfile's own word; a lower one harms nobody. */
-static enum attestation_code
-trust_claim(struct trust_case *one, enum tier proven)
-{
-	const char *word = trust_text(one->entry, "trust_level");
-
-	if (tier_parse(word) <= proven)
-		return ATTESTATION_OK;
-	json_field_fault(&one->fault,
-	    "trust_level: it claims %s, and what is proven is %s",
-	    tier_name(tier_parse(word)), tier_name(proven));
-	return ATTESTATION_CLAIM;
-}
-
 static enum attestation_code
 trust_bound(struct trust_case *one)
 {
@@ -319,8 +304,6 @@ trust_judge(const struct config *config, const char *slug, const json_t *entry,
 	struct trust_case one = trust_begin(config, slug, entry, verdict_r);
 	enum attestation_code code = trust_run(&one, now, verdict_r);
 
-	if (code == ATTESTATION_OK)
-		code = trust_claim(&one, verdict_r->tier);
 	if (code == ATTESTATION_OK && verdict_r->tier > TIER_UNVERIFIED)
 		code = trust_bound(&one);
 	return trust_end(&one, code, verdict_r, fault);

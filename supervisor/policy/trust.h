@@ -28,9 +28,9 @@ struct trust_verdict {
 
 /* RESULT_OK: the tier stands. Anything else: the attestation or signature
  * that the entry carries does not hold (expired, another hash, an unknown
- * key, a forged byte, ...), its trust_level claims more than is proven, or
- * this host did not make the entry from the attested artifact: the entry is
- * refused, never run as unverified; verdict_r->code and fault say why. */
+ * key, a forged byte, ...), or this host did not make the entry from the
+ * attested artifact: the entry is refused, never run as unverified;
+ * verdict_r->code and fault say why. */
 enum result trust_judge(const struct config *config, const char *slug,
     const json_t *entry, time_t now, struct trust_verdict *verdict_r,
     struct json_fault *fault);
