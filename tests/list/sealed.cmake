@@ -3,3 +3,5 @@
 add_unit_test(volume_seal LIBRARIES supervisor_engine)
 add_scenario(sealed_unpack TIMEOUT 200)
 add_scenario(sealed_volume TIMEOUT 600)
+add_unit_test(lockfile_forged LIBRARIES supervisor_package)
+add_scenario(lock_forged TIMEOUT 300)
