@@ -33,6 +33,8 @@ add_custom_target(manual
         > ${CMAKE_SOURCE_DIR}/docs/man/agentnode.1
     COMMAND agentnode manual config
         > ${CMAKE_SOURCE_DIR}/docs/man/agentnode-config.5
+    COMMAND agentnode manual schema
+        > ${CMAKE_SOURCE_DIR}/config/schema/config.json
     VERBATIM)
 install(FILES ${AGENTNODE_COMPLETION}/agentnode.bash
     DESTINATION ${CMAKE_INSTALL_DATADIR}/bash-completion/completions

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "supervisor/command/command_dispatch.h"
+#include "supervisor/policy/near_word.h"
 
 #ifndef AGENTNODE_VERSION
 #error "AGENTNODE_VERSION comes from CMake"
@@ -114,37 +115,6 @@ command_dispatch_usage(FILE *stream, int code)
 	return code;
 }
 
-unsigned
-command_dispatch_distance(const char *a, const char *b, unsigned limit)
-{
-	unsigned rows[3][COMMAND_DISPATCH_NAME_MAX + 1],
-	    *old2 = rows[0], *old = rows[1], *now = rows[2], *spare;
-	size_t i, j, la = strlen(a), lb = strlen(b);
-
-	if (la > COMMAND_DISPATCH_NAME_MAX || lb > COMMAND_DISPATCH_NAME_MAX)
-		return limit + 1;
-	for (j = 0; j <= lb; j++)
-		old[j] = (unsigned)j;
-	for (i = 1; i <= la; i++) {
-		now[0] = (unsigned)i;
-		for (j = 1; j <= lb; j++) {
-			now[j] = old[j - 1] + (a[i - 1] != b[j - 1]);
-			if (old[j] + 1 < now[j])
-				now[j] = old[j] + 1;
-			if (now[j - 1] + 1 < now[j])
-				now[j] = now[j - 1] + 1;
-			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] &&
-			    a[i - 2] == b[j - 1] && old2[j - 2] + 1 < now[j])
-				now[j] = old2[j - 2] + 1;
-		}
-		spare = old2;
-		old2 = old;
-		old = now;
-		now = spare;
-	}
-	return old[lb] > limit ? limit + 1 : old[lb];
-}
-
 /* The visible name nearest to the words; its first word alone when only one
  * word was typed. False when nothing is near. */
 static bool
@@ -162,7 +132,7 @@ command_dispatch_nearest(int argc, char **argv, char *name_r, size_t size)
 		snprintf(typed, sizeof(typed), "%.40s%s%.40s", argv[0],
 		    strchr(name, ' ') != NULL ? " " : "",
 		    strchr(name, ' ') != NULL ? argv[1] : "");
-		distance = command_dispatch_distance(typed, name, 3);
+		distance = near_word_distance(typed, name, 3);
 		if (row->summary == NULL || distance >= least)
 			continue;
 		least = distance;

@@ -18,9 +18,4 @@ int command_dispatch(int argc, char **argv);
  * a summary are hidden: found by their name, never listed. */
 const struct command *command_dispatch_row(size_t index);
 
-/* Changes of one byte (insert, delete, replace, swap) from a to b, at most
- * limit + 1. Decides which name is suggested. */
-unsigned command_dispatch_distance(
-    const char *a, const char *b, unsigned limit);
-
 #endif

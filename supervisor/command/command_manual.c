@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode manual agentnode|config` (not listed): the manual pages
- * docs/man/agentnode.1 and agentnode-config.5, made from the command table
- * and the table of keys. A test holds the files to it. Called by
+ * `agentnode manual agentnode|config|schema` (not listed): the manual pages
+ * docs/man/agentnode.1 and agentnode-config.5, and config/schema/config.json,
+ * made from the command table and the table of keys. A test holds the files
+ * to it. Called by
  * command_dispatch.
  */
 #include <string.h>
@@ -10,6 +11,7 @@
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_dispatch.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/config_schema.h"
 
 struct command_manual_row {
 	const char *term, *text;
@@ -206,6 +208,19 @@ command_manual_config(void)
 	puts(".SH SEE ALSO\n.BR agentnode (1)");
 }
 
+/* config/schema/config.json, from the same table. */
+static int
+command_manual_schema(void)
+{
+	json_t *schema = config_schema_make();
+	int code = COMMAND_INTERNAL;
+
+	if (schema != NULL)
+		code = command_print_json(schema);
+	json_decref(schema);
+	return code;
+}
+
 static int
 command_manual_run(int argc, char **argv)
 {
@@ -213,6 +228,8 @@ command_manual_run(int argc, char **argv)
 		command_manual_agentnode();
 	else if (argc == 2 && strcmp(argv[1], "config") == 0)
 		command_manual_config();
+	else if (argc == 2 && strcmp(argv[1], "schema") == 0)
+		return command_manual_schema();
 	else
 		return command_option_fault("manual");
 	return COMMAND_DONE;
@@ -220,8 +237,9 @@ command_manual_run(int argc, char **argv)
 
 const struct command command_manual_rows[] = {
     {"manual", NULL,
-	"Usage: agentnode manual agentnode|config\n\n"
-	"Prints the source of a manual page.\n\n"
+	"Usage: agentnode manual agentnode|config|schema\n\n"
+	"Prints the source of a manual page, or the JSON schema of "
+	"config.json.\n\n"
 	"Example:\n"
 	"  agentnode manual config > docs/man/agentnode-config.5\n",
 	command_manual_run},

@@ -4,16 +4,18 @@
  * completes or documents a key. It must never hold a secret: keys of
  * providers have no row.
  */
+#include <stdbool.h>
 #include <string.h>
 
 #include "supervisor/policy/config_money.h"
 #include "supervisor/policy/config_table.h"
+#include "supervisor/policy/near_word.h"
 
 #define KIB INT64_C(1024)
 #define MIB (1024 * KIB)
 #define GIB (1024 * MIB)
 #define COUNT_MAX INT64_C(1000000000000)
-#define CONFIG_TABLE_SUGGEST_MAX 4U
+#define CONFIG_TABLE_SUGGEST_MAX 4U /* changes of a byte */
 
 static const char *const config_table_engines[] = {"auto", "podman", NULL};
 static const char *const config_table_overrides[] = {
@@ -243,32 +245,29 @@ config_table_find(const char *name)
 	return NULL;
 }
 
-/* Bytes that differ at the start and the end are what a typing mistake
- * leaves: compare the ends that are equal. */
-static size_t
-config_table_difference(const char *a, const char *b)
+/* The last part of a key alone, as one remembers it: "memory". */
+static bool
+config_table_is_end(const char *key, const char *name)
 {
-	size_t la = strlen(a), lb = strlen(b), head = 0, tail = 0;
-	size_t least = la < lb ? la : lb;
+	const char *dot = strrchr(key, '.');
 
-	while (head < least && a[head] == b[head])
-		head++;
-	while (tail < least - head && a[la - 1 - tail] == b[lb - 1 - tail])
-		tail++;
-	return (la > lb ? la : lb) - head - tail;
+	return dot != NULL && strcmp(dot + 1, name) == 0;
 }
 
 const char *
 config_table_nearest(const char *name)
 {
+	unsigned least = CONFIG_TABLE_SUGGEST_MAX + 1, distance;
 	const struct config_key *key;
 	const char *best = NULL;
-	size_t difference, least = CONFIG_TABLE_SUGGEST_MAX;
 
 	for (key = config_table; key->name != NULL; key++) {
-		difference = config_table_difference(name, key->name);
-		if (difference < least) {
-			least = difference;
+		distance = near_word_distance(
+		    name, key->name, CONFIG_TABLE_SUGGEST_MAX);
+		if (best == NULL && config_table_is_end(key->name, name))
+			best = key->name;
+		if (distance < least) {
+			least = distance;
 			best = key->name;
 		}
 	}

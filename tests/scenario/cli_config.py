@@ -68,6 +68,9 @@ with open(path, encoding="utf-8") as file:
 
 for key, value, code, word in (
         ("sandbox.memry", "1g", 2, "nearest is 'sandbox.memory'"),
+        ("sandbox.mmeory", "1g", 2, "nearest is 'sandbox.memory'"),
+        ("memory", "1g", 2, "nearest is 'sandbox.memory'"),
+        ("x" * 70000, "1g", 2, "no key"),
         ("sandbox.memory", "1x", 5, "size"),
         ("sandbox.memory", "1k", 5, "between"),
         ("egress.allow", "localhost", 5, "localhost"),
@@ -81,6 +84,23 @@ for key, value, code, word in (
           and "\x1b" not in result.err
           and result.err.count("\n") == 1
           and open(path, "rb").read() == before, result)
+
+# The schema that is made from the table of keys says the same.
+SCHEMA = schema_check.load(harness.SOURCE, "config")
+for text, fits in (
+        ('{"sandbox":{"memory":"1g","pids":9,"overrides":["no_landlock"]}}', 1),
+        ('{"egress":{"allow":["a.example.com:443"]},"llm":{"day":{"cost":2}}}',
+         1),
+        ('{"sandbox":{"memry":"1g"}}', 0), ('{"colour":{"x":1}}', 0),
+        ('{"sandbox.memory":"1g"}', 0), ('{"sandbox":{"pids":"many"}}', 0),
+        ('{"sandbox":{"pids":1}}', 0), ('{"sandbox":{"memory":"1x"}}', 0),
+        ('{"sandbox":{"overrides":["no_walls"]}}', 0),
+        ('{"trust":{"minimum_trust_level":"gold"}}', 0)):
+    write(text)
+    result = agentnode(home, "config", "list")
+    faults = list(schema_check.faults(json.loads(text), SCHEMA))
+    check(f"schema and program agree on {text}", (faults == []) == bool(fits)
+          and (result.code == 0) == bool(fits), (faults, result))
 
 # Malformed files: never the defaults, never overwritten.
 DEEP = "[" * 40 + "]" * 40

@@ -125,6 +125,12 @@ for page, name in (("agentnode", "agentnode.1"),
     check(f"{name}: known macros only",
           macros <= {'\\"', "TH", "SH", "SS", "TP", "PP", "B", "I", "RI",
                      "BR", "br", "nf", "fi"}, macros)
+made = agentnode(home, "manual", "schema")
+with open(os.path.join(harness.SOURCE, "config", "schema", "config.json"),
+          encoding="utf-8") as file:
+    check("config/schema/config.json is current: else run 'agentnode manual "
+          "schema > config/schema/config.json'", made.code == 0
+          and made.out.rstrip() == file.read().rstrip())
 for row in rows:
     check(f"the manual has {row}", "\n.SS " + row.replace("-", "\\-") + "\n"
           in agentnode(home, "manual", "agentnode").out)

@@ -32,8 +32,9 @@ def _members(value, schema, path):
 def faults(value, schema, path="$"):
     """Every fault of value, as sentences."""
     known = _NOTES | {"type", "properties", "required", "enum", "const",
-                      "additionalProperties", "items", "minItems", "minimum",
-                      "maximum", "pattern"}
+                      "additionalProperties", "items", "minItems", "maxItems",
+                      "minLength", "maxLength", "minimum", "maximum",
+                      "pattern"}
     for keyword in set(schema) - known:
         yield f"{path}: the schema's '{keyword}' is not supported"
     if "type" in schema:
@@ -49,6 +50,10 @@ def faults(value, schema, path="$"):
     if isinstance(value, str) and "pattern" in schema:
         if not re.search(schema["pattern"], value):
             yield f"{path}: {value!r} does not match {schema['pattern']}"
+    if isinstance(value, str) and not (
+            schema.get("minLength", 0) <= len(value)
+            <= schema.get("maxLength", len(value))):
+        yield f"{path}: a text of {len(value)} is too short or too long"
     if _is_type(value, "number"):
         if value < schema.get("minimum", value):
             yield f"{path}: {value} is below {schema['minimum']}"
@@ -59,6 +64,8 @@ def faults(value, schema, path="$"):
     if isinstance(value, list):
         if len(value) < schema.get("minItems", 0):
             yield f"{path}: fewer than {schema['minItems']} items"
+        if len(value) > schema.get("maxItems", len(value)):
+            yield f"{path}: more than {schema['maxItems']} items"
         for index, item in enumerate(value):
             yield from faults(item, schema.get("items", {}),
                               f"{path}[{index}]")
