@@ -93,7 +93,7 @@ agent_package_section(const char *slug, const json_t *entry,
 	package->is_node = agent_package_is(entry, "runtime", "node");
 	if (!package->is_node && !agent_package_is(entry, "runtime", "python"))
 		json_field_fault(&wrong, "runtime is not python or node");
-	manifest_agent_check(
+	manifest_agent_check_first(
 	    agent, package->is_node ? "node" : "python", &wrong);
 	agent_package_network(entry, &wrong);
 	package->packages = json_object_get(

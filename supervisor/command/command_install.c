@@ -1,48 +1,86 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode install`: a folder with a manifest into a sealed volume, as an
- * agent. What it asks for is shown first; installing it is the consent.
- * Called by command_dispatch.
+ * `agentnode install`: a folder or an archive with a manifest into a sealed
+ * volume, as a tool pack or an agent. What it asks for is shown first and
+ * agreed to once. Called by command_dispatch.
  */
+#include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "common/fd.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/install_ask.h"
 #include "supervisor/command/install_services.h"
-#include "supervisor/package/install_agent.h"
+#include "supervisor/package/install_pack.h"
 #include "supervisor/package/lockfile.h"
 
 struct command_install {
 	struct install_request request;
+	struct install_pack_source source;
 	struct install install;
 	struct install_services services;
-	json_t *manifest; /* owned */
-	json_t *allow;    /* owned; empty */
+	json_t *allow; /* owned; empty */
 	char lockfile[4096];
+	char wheels[PATH_MAX];
 	const char *lockfile_option;
-	bool json;
+	bool json, yes;
 };
+
+static int
+command_install_wheels(struct command_install *run, const char *folder)
+{
+	if (realpath(folder, run->wheels) == NULL)
+		return command_error(
+		    COMMAND_USAGE, "--wheels %.200s: %m", folder);
+	run->source.wheels = run->wheels;
+	return COMMAND_DONE;
+}
+
+static int
+command_install_option(struct command_install *run, int option)
+{
+	switch (option) {
+	case 'l':
+		run->lockfile_option = optarg;
+		return COMMAND_DONE;
+	case 'j':
+		run->json = true;
+		return COMMAND_DONE;
+	case 'y':
+		run->yes = true;
+		return COMMAND_DONE;
+	case 's':
+		run->request.allow_scripts = true;
+		return COMMAND_DONE;
+	case 'w':
+		return command_install_wheels(run, optarg);
+	default:
+		return command_option_fault("install");
+	}
+}
 
 static int
 command_install_options(struct command_install *run, int argc, char **argv)
 {
 	static const struct option known[] = {
 	    {"lockfile", required_argument, NULL, 'l'},
-	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
+	    {"json", no_argument, NULL, 'j'}, {"yes", no_argument, NULL, 'y'},
+	    {"allow-scripts", no_argument, NULL, 's'},
+	    {"wheels", required_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
 	struct json_fault fault = {""};
 	enum result result;
-	int option;
+	int option, code;
 
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		if (option == 'l')
-			run->lockfile_option = optarg;
-		else if (option == 'j')
-			run->json = true;
-		else
-			return command_option_fault("install");
+		code = command_install_option(run, option);
+		if (code != COMMAND_DONE)
+			return code;
 	}
 	if (optind + 1 != argc)
 		return command_option_fault("install");
@@ -52,143 +90,120 @@ command_install_options(struct command_install *run, int argc, char **argv)
 				   : command_fault(result, &fault);
 }
 
+/* A file by its name; whether it is an archive is found out by reading. */
 static int
-command_install_folder(struct command_install *run, const char *text)
+command_install_archive(struct command_install *run, const char *path)
 {
-	enum pin_verdict verdict = pin_parse(text, &run->request.pin);
+	struct stat status;
 
-	if (verdict == PIN_OK && run->request.pin.kind == PIN_DIR)
-		return COMMAND_DONE;
-	return command_error(COMMAND_USAGE,
-	    "'%.100s' is no folder: write ./FOLDER or /PATH; packages of npm "
-	    "and pypi are MCP servers, 'agentnode mcp install' installs them",
-	    text);
-}
-
-static const json_t *
-command_install_part(const json_t *manifest, const char *part, const char *key)
-{
-	return json_object_get(
-	    json_object_get(json_object_get(manifest, "agent"), part), key);
-}
-
-/* One list as words behind a label. */
-static void
-command_install_show(const char *label, const json_t *list, const char *none)
-{
-	size_t i, count = json_array_size(list);
-
-	fprintf(stderr, "  %-10s", label);
-	if (count == 0)
-		fprintf(stderr, "%s", none);
-	for (i = 0; i < count; i++)
-		fprintf(stderr, "%s%s", i > 0 ? ", " : "",
-		    json_string_value(json_array_get(list, i)));
-	fprintf(stderr, "\n");
-}
-
-static void
-command_install_summary(const json_t *manifest)
-{
-	const json_t *network = json_object_get(
-	    json_object_get(manifest, "permissions"), "network");
-
-	fprintf(stderr, "%s %s by %s\n",
-	    json_string_value(json_object_get(manifest, "package_id")),
-	    json_string_value(json_object_get(manifest, "version")),
-	    json_string_value(json_object_get(manifest, "publisher")));
-	command_install_show(
-	    "reaches", json_object_get(network, "allowed_domains"), "no host");
-	command_install_show("tools",
-	    command_install_part(manifest, "tool_access", "allowed_packages"),
-	    "none");
-	if (json_is_true(
-		command_install_part(manifest, "llm_access", "enabled")))
-		command_install_show("models",
-		    command_install_part(
-			manifest, "llm_access", "allowed_models"),
-		    "any that the host allows");
-	else
-		command_install_show("models", NULL, "no access");
-}
-
-static int
-command_install_manifest(struct command_install *run)
-{
-	struct install_request *request = &run->request;
-
-	if (install_agent_manifest(
-		&run->install, request->pin.path, &run->manifest) != RESULT_OK)
-		return install_services_failed(&run->install,
-		    request->slug[0] != '\0' ? request->slug
-					     : request->pin.path,
-		    run->json);
-	(void)snprintf(request->slug, sizeof(request->slug), "%s",
-	    json_string_value(json_object_get(run->manifest, "package_id")));
-	(void)snprintf(request->pin.version, sizeof(request->pin.version), "%s",
-	    json_string_value(json_object_get(run->manifest, "version")));
-	request->shown = run->manifest;
-	command_install_summary(run->manifest);
+	run->source.archive_fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	if (run->source.archive_fd < 0 ||
+	    fstat(run->source.archive_fd, &status) != 0)
+		return command_error(COMMAND_CONFIG, "%.200s: %m", path);
+	if (!S_ISREG(status.st_mode))
+		return command_error(COMMAND_USAGE,
+		    "%.200s is neither a folder nor an archive file", path);
 	return COMMAND_DONE;
 }
 
-/* A slug that is taken by something else: clients may name it. */
 static int
-command_install_other(const struct command_install *run)
+command_install_place(struct command_install *run, const char *text)
 {
+	struct stat status;
+	enum pin_verdict verdict = pin_parse(text, &run->request.pin);
+
+	if (verdict == PIN_OK && run->request.pin.kind == PIN_DIR &&
+	    stat(text, &status) == 0 && S_ISDIR(status.st_mode)) {
+		run->source.folder = run->request.pin.path;
+		return COMMAND_DONE;
+	}
+	if (strchr(text, '/') != NULL && strncmp(text, "npm:", 4) != 0 &&
+	    strncmp(text, "pypi:", 5) != 0)
+		return command_install_archive(run, text);
+	return command_error(COMMAND_USAGE,
+	    "'%.100s' is no folder and no archive: write ./FOLDER, "
+	    "./FILE.tar.gz or /PATH; packages of npm and pypi are MCP "
+	    "servers, 'agentnode mcp install' installs them",
+	    text);
+}
+
+/* A slug that is taken by something else: clients may name it. */
+static enum result
+command_install_other(struct command_install *run, struct install *install)
+{
+	const char *slug = install->request->slug;
+	const char *type = json_string_value(json_object_get(
+	    install->request->pack->read.manifest, "package_type"));
 	struct json_fault fault = {""};
 	struct lockfile *lockfile = NULL;
+	const char *old, *runtime;
 	const json_t *entry;
-	const char *type;
 	bool other;
 
 	if (lockfile_load(run->lockfile, &lockfile, &fault) != RESULT_OK)
-		return COMMAND_DONE; /* there is none: it was looked at */
-	entry = lockfile_entry(lockfile, run->request.slug);
-	type = json_string_value(json_object_get(entry, "package_type"));
-	other = entry != NULL && (type == NULL || strcmp(type, "agent") != 0);
+		return RESULT_OK; /* there is none: it was looked at */
+	entry = lockfile_entry(lockfile, slug);
+	old = json_string_value(json_object_get(entry, "package_type"));
+	runtime = json_string_value(json_object_get(entry, "runtime"));
+	other = entry != NULL &&
+		(old == NULL || strcmp(old, type) != 0 ||
+		    (runtime != NULL && strcmp(runtime, "mcp") == 0));
 	lockfile_free(&lockfile);
 	if (!other)
-		return COMMAND_DONE;
-	return command_error(COMMAND_REFUSED,
+		return RESULT_OK;
+	return install_fault_set(&install->fault, RESULT_REFUSED, "slug_taken",
 	    "%s is installed as something else; 'agentnode remove %s' first",
-	    run->request.slug, run->request.slug);
+	    slug, slug);
+}
+
+static enum result
+command_install_agree(struct install *install, void *context)
+{
+	struct command_install *run = context;
+	enum result result = command_install_other(run, install);
+
+	if (result == RESULT_OK)
+		result = install_ask(install, run->yes);
+	return result;
 }
 
 static int
-command_install_done(struct command_install *run, json_t *entry)
+command_install_done(
+    struct command_install *run, const char *slug, json_t *entry)
 {
-	if (!run->json) {
-		printf("%s %s installed, %s\n", run->request.slug,
-		    json_string_value(json_object_get(entry, "version")),
-		    json_string_value(json_object_get(entry, "artifact_hash")));
-		return COMMAND_DONE;
+	struct install_request shown = run->request;
+
+	if (run->json) {
+		(void)snprintf(shown.slug, sizeof(shown.slug), "%s", slug);
+		return install_services_answer(&shown, entry);
 	}
-	return install_services_answer(&run->request, entry);
+	printf("%s %s installed, %s\n", slug,
+	    json_string_value(json_object_get(entry, "version")),
+	    json_string_value(json_object_get(entry, "artifact_hash")));
+	return COMMAND_DONE;
 }
 
 static int
-command_install_run(struct command_install *run)
+command_install_run(struct command_install *run, const char *place)
 {
+	char slug[SLUG_MAX + 1] = "";
 	json_t *entry = NULL;
 	int code = install_services_lockfile(run->lockfile);
 
 	run->request.lockfile = run->lockfile;
 	run->request.allow = run->allow;
-	run->request.is_agent = true;
-	run->install.request = &run->request;
+	run->source.ask = command_install_agree;
+	run->source.context = run;
+	run->source.source = "local";
 	if (code == COMMAND_DONE)
 		code = install_services_open(&run->services, &run->install);
-	if (code == COMMAND_DONE)
-		code = command_install_manifest(run);
-	if (code == COMMAND_DONE)
-		code = command_install_other(run);
 	if (code != COMMAND_DONE)
 		return code;
-	if (install_run(&run->install, &entry) != RESULT_OK)
+	if (install_pack_run(&run->install, &run->request, &run->source, slug,
+		&entry) != RESULT_OK)
 		return install_services_failed(
-		    &run->install, run->request.slug, run->json);
-	code = command_install_done(run, entry);
+		    &run->install, slug[0] != '\0' ? slug : place, run->json);
+	code = command_install_done(run, slug, entry);
 	json_decref(entry);
 	return code;
 }
@@ -201,14 +216,15 @@ command_install(int argc, char **argv)
 
 	if (run == NULL)
 		return command_error(COMMAND_INTERNAL, "out of memory");
+	run->source.archive_fd = -1;
 	run->allow = json_array();
 	code = command_install_options(run, argc, argv);
 	if (code == COMMAND_DONE)
-		code = command_install_folder(run, argv[optind]);
+		code = command_install_place(run, argv[optind]);
 	if (code == COMMAND_DONE)
-		code = command_install_run(run);
+		code = command_install_run(run, argv[optind]);
 	install_services_close(&run->services);
-	json_decref(run->manifest);
+	fd_close(&run->source.archive_fd);
 	json_decref(run->allow);
 	free(run);
 	return code;
@@ -216,14 +232,20 @@ command_install(int argc, char **argv)
 
 extern const struct command command_install_rows[];
 const struct command command_install_rows[] = {
-    {"install", "install an agent from a folder into a sealed volume",
-	"Usage: agentnode install ./FOLDER [--lockfile FILE] [--json]\n\n"
-	"FOLDER holds agentnode.yaml and everything the agent needs "
-	"(node_modules,\nPython packages). It is read as it is; nothing of it "
-	"runs. What the\nmanifest asks for is shown, and installing it is the "
-	"consent to it.\n\n"
+    {"install", "install a tool pack or an agent into a sealed volume",
+	"Usage: agentnode install ./FOLDER | ./FILE.tar.gz [--yes]\n"
+	"           [--wheels DIR] [--allow-scripts] [--lockfile FILE] "
+	"[--json]\n\n"
+	"The folder or archive holds agentnode.yaml and the code. Nothing of "
+	"it runs.\nIts dependencies are fetched in a build sandbox by their "
+	"hashes\n(requirements.txt, or package-lock.json). What the manifest "
+	"asks for is\nshown; a tool pack is installed when you say yes to "
+	"it, an agent by\nthis command.\n\n"
+	"  --yes             agree to what a tool pack asks for\n"
+	"  --wheels DIR      python: take the dependencies from these files\n"
+	"  --allow-scripts   run install scripts, inside the build sandbox\n"
 	"  --lockfile FILE   instead of the one in force\n\n"
-	"Example: agentnode install ./my-agent\n",
+	"Example: agentnode install ./my-tools --yes\n",
 	command_install},
     {NULL, NULL, NULL, NULL},
 };

@@ -13,6 +13,7 @@ extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
 extern const struct command command_install_rows[];
 extern const struct command command_trust_rows[];
+extern const struct command command_validate_rows[];
 extern const struct command command_remove_rows[];
 extern const struct command command_package_rows[];
 extern const struct command command_verify_rows[];
@@ -40,6 +41,7 @@ const struct command *const command_groups[] = {
     command_mcp_client_rows,
     command_agent_rows,
     command_install_rows,
+    command_validate_rows,
     command_remove_rows,
     command_package_rows,
     command_verify_rows,

@@ -14,6 +14,7 @@
 #include "supervisor/package/install_build.h"
 #include "supervisor/package/install_entry.h"
 #include "supervisor/package/install_facts.h"
+#include "supervisor/package/install_pack.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
@@ -41,6 +42,8 @@ install_fetch(struct install *install, struct install_tree *tree_r)
 	struct install_build_plan plan = {.egress = NULL};
 	enum result result = RESULT_INTERNAL;
 
+	if (install->request->pack != NULL)
+		return install_pack_fetch(install, tree_r);
 	switch (install->request->pin.kind) {
 	case PIN_NPM:
 		result = install_npm_plan(install, &plan);
@@ -160,6 +163,23 @@ install_env_names(const json_t *env)
 	return names;
 }
 
+/* [{"name",...}] as names alone: a record is one datagram. */
+static json_t *
+install_names(const json_t *list)
+{
+	json_t *names, *item;
+	size_t i;
+
+	if (!json_is_object(json_array_get(list, 0)))
+		return json_incref((json_t *)(uintptr_t)list);
+	names = json_array();
+	json_array_foreach((json_t *)list, i, item)
+	{
+		(void)json_array_append(names, json_object_get(item, "name"));
+	}
+	return names;
+}
+
 /* What the audit chain says of it; null stands for what is not there. */
 static json_t *
 install_record_fields(const struct install *install, const json_t *entry)
@@ -167,17 +187,20 @@ install_record_fields(const struct install *install, const json_t *entry)
 	const struct install_request *request = install->request;
 
 	return json_pack(
-	    "{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:s,s:b}",
+	    "{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:o*,s:o*,s:s,"
+	    "s:b}",
 	    "package", request->slug, "version",
 	    json_object_get(entry, "version"), "artifact_hash",
 	    json_object_get(entry, "artifact_hash"), "mcp_install",
 	    json_object_get(entry, "mcp_install"), "allowed_domains",
 	    json_object_get(entry, "mcp_allowed_domains"), "permissions",
-	    request->is_agent ? json_object_get(entry, "permissions") : NULL,
+	    request->pack != NULL ? json_object_get(entry, "permissions")
+				  : NULL,
 	    "agent", json_object_get(entry, "agent"), "files",
 	    json_object_get(entry, "files"), "state",
 	    json_object_get(entry, "state"), "tools",
-	    json_object_get(entry, "tools"), "env",
+	    install_names(json_object_get(entry, "tools")), "env_requirements",
+	    install_names(json_object_get(entry, "env_requirements")), "env",
 	    install_env_names(request->env), "lockfile", request->lockfile,
 	    "scripts", request->allow_scripts);
 }
@@ -233,6 +256,17 @@ install_take(
 	return result;
 }
 
+/* What the caller has to say to the finished entry. */
+static enum result
+install_judge(struct install *install, const json_t *entry)
+{
+	const struct install_pack *pack = install->request->pack;
+
+	if (pack == NULL || pack->source->judge == NULL)
+		return RESULT_OK;
+	return pack->source->judge(install, entry, pack->source->context);
+}
+
 static enum result
 install_finish(
     struct install *install, const struct install_tree *tree, json_t **entry_r)
@@ -253,10 +287,11 @@ install_finish(
 	if (result == RESULT_OK) {
 		*entry_r =
 		    install_entry_make(install->request, tree, &facts, &volume);
-		result = *entry_r == NULL
-			     ? RESULT_NO_MEMORY
-			     : install_take(install, &volume, *entry_r);
+		result = *entry_r == NULL ? RESULT_NO_MEMORY
+					  : install_judge(install, *entry_r);
 	}
+	if (result == RESULT_OK)
+		result = install_take(install, &volume, *entry_r);
 	install_facts_clear(&facts);
 	fd_close(&root);
 	if (result != RESULT_OK && made)

@@ -3,7 +3,7 @@
  * The story of `agentnode mcp install` and `agentnode install`: fetch in a
  * build sandbox, judge and hash the tree, put it into a sealed volume, write
  * the lockfile. Either all of it happens or nothing stays. Used by
- * command_mcp_install.c.
+ * command_mcp_install.c, and through install_pack.h by command_install.c.
  */
 #ifndef SUPERVISOR_PACKAGE_INSTALL_H
 #define SUPERVISOR_PACKAGE_INSTALL_H
@@ -20,6 +20,8 @@
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/config.h"
 
+struct install_pack; /* install_pack.h */
+
 /* What the caller asked for, checked. Texts and JSON are borrowed. */
 struct install_request {
 	struct pin pin;
@@ -33,8 +35,8 @@ struct install_request {
 	const char *entry;    /* --entry: path in the tree; NULL */
 	const char *lockfile; /* path of the lockfile in force */
 	bool allow_scripts;
-	bool is_agent;       /* a folder with a manifest (install_agent.h) */
-	const json_t *shown; /* agents: the manifest the user saw */
+	/* A package with a manifest (install_pack.h); NULL: an MCP server. */
+	const struct install_pack *pack;
 };
 
 /* A tree that was fetched and judged, before it is in a volume. */
@@ -51,7 +53,6 @@ struct install_facts {
 	char entry[1100];
 	char name[PIN_NAME_MAX + 1], version[PIN_VERSION_MAX + 1];
 	json_t *dependencies; /* owned */
-	json_t *manifest;     /* owned; agents: checked, as in the volume */
 };
 
 struct install {

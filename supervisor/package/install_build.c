@@ -273,6 +273,28 @@ install_build_streams(struct install_build *build)
 	return result;
 }
 
+/* What a plan brings goes into places of its own, sized like the build. */
+static void
+install_build_inputs(const struct install_build_plan *plan, uint64_t size,
+    struct sandbox_spec *spec)
+{
+	size_t place = 3, tree = 2;
+
+	for (size_t i = 0; i < INSTALL_BUILD_INPUTS_MAX; i++) {
+		const struct install_build_input *input = &plan->inputs[i];
+
+		if (input->path == NULL || input->fd < 0)
+			continue;
+		if (strcmp(input->path, INSTALL_BUILD_FOLDER) != 0)
+			spec->tmpfs[place++] =
+			    (struct sandbox_tmpfs){input->path, size, false};
+		spec->trees[tree++] = (struct sandbox_tree){.path = input->path,
+		    .fd = input->fd,
+		    .max_bytes = size,
+		    .max_files = INSTALL_BUILD_FILES_MAX};
+	}
+}
+
 static void
 install_build_spec(struct install_build *build,
     const struct install_build_plan *plan, struct sandbox_spec *spec)
@@ -304,6 +326,7 @@ install_build_spec(struct install_build *build,
 			.max_bytes = INSTALL_CA_MAX,
 			.max_files = 1};
 	}
+	install_build_inputs(plan, size, spec);
 	spec->limits = (struct sandbox_limits){
 	    .memory = (uint64_t)config_int(config, "build.memory"),
 	    .wall_s = (unsigned)config_int(config, "build.timeout_s")};

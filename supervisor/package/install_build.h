@@ -13,11 +13,21 @@
 #define INSTALL_BUILD_FOLDER "/build"
 #define INSTALL_BUILD_ARGV_MAX 32U
 
+#define INSTALL_BUILD_INPUTS_MAX 2U
+
+struct install_build_input {
+	const char *path;
+	int fd;
+};
+
 /* The words of one package manager; the texts live as long as this. */
 struct install_build_plan {
 	const char *argv[INSTALL_BUILD_ARGV_MAX];
 	size_t argc;
-	const char *label;   /* in front of progress lines */
+	const char *label; /* in front of progress lines */
+	/* Tree streams that go into a tmpfs of theirs, or into the build
+	 * folder, before it starts; borrowed. path NULL or fd -1: none. */
+	struct install_build_input inputs[INSTALL_BUILD_INPUTS_MAX];
 	json_t *egress;      /* owned */
 	char words[6][1200]; /* storage of made-up words */
 };

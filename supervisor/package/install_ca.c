@@ -16,18 +16,18 @@
 static const char install_ca_name[] = "bundle.pem";
 
 /* header, name, content, end record */
-static enum result
-install_ca_pack(const char *bytes, size_t len, int *fd_r)
+enum result
+install_ca_file(const char *name, const char *bytes, size_t len, int *fd_r)
 {
+	size_t name_len = strlen(name);
 	const struct tree_stream_header file = {.magic = TREE_STREAM_MAGIC,
 	    .type = TREE_STREAM_FILE,
 	    .mode = 0644,
-	    .path_len = sizeof(install_ca_name) - 1,
+	    .path_len = (uint16_t)name_len,
 	    .size = len};
 	const struct tree_stream_header end = {
 	    .magic = TREE_STREAM_MAGIC, .type = TREE_STREAM_END};
-	size_t size =
-	    sizeof(file) + sizeof(install_ca_name) - 1 + len + sizeof(end);
+	size_t size = sizeof(file) + name_len + len + sizeof(end);
 	char *stream = malloc(size), *at = stream;
 	enum result result;
 
@@ -35,11 +35,11 @@ install_ca_pack(const char *bytes, size_t len, int *fd_r)
 		return RESULT_NO_MEMORY;
 	memcpy(at, &file, sizeof(file));
 	at += sizeof(file);
-	memcpy(at, install_ca_name, sizeof(install_ca_name) - 1);
-	at += sizeof(install_ca_name) - 1;
+	memcpy(at, name, name_len);
+	at += name_len;
 	memcpy(at, bytes, len);
 	memcpy(at + len, &end, sizeof(end));
-	result = fd_sealed_memfd("agentnode-ca", stream, size, fd_r);
+	result = fd_sealed_memfd("agentnode-file", stream, size, fd_r);
 	free(stream);
 	return result;
 }
@@ -55,7 +55,7 @@ install_ca_stream(const char *path, int *fd_r, struct install_fault *fault)
 	if (fd >= 0)
 		result = fd_read_all(fd, INSTALL_CA_MAX, &bytes, &len);
 	if (result == RESULT_OK)
-		result = install_ca_pack(bytes, len, fd_r);
+		result = install_ca_file(install_ca_name, bytes, len, fd_r);
 	else if (result == RESULT_TOO_LONG)
 		errno = EFBIG;
 	free(bytes);

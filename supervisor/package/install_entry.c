@@ -9,7 +9,7 @@
 #include <string.h>
 #include <time.h>
 
-#include "supervisor/package/install_agent.h"
+#include "supervisor/package/install_pack.h"
 
 void
 install_entry_time(char *text_r, size_t size)
@@ -85,8 +85,8 @@ install_entry_make(const struct install_request *request,
 	char path[1200], now[32];
 	json_t *entry;
 
-	if (request->is_agent)
-		return install_agent_entry(tree, facts, volume);
+	if (request->pack != NULL)
+		return install_pack_entry(request, tree, volume);
 	install_entry_time(now, sizeof(now));
 	(void)snprintf(
 	    path, sizeof(path), "%s/%s", INSTALL_ENTRY_MOUNT, facts->entry);

@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "supervisor/package/install_agent.h"
 #include "supervisor/package/unpack_call.h"
 
 #define INSTALL_FACTS_TIMEOUT_S 600U
@@ -61,9 +60,8 @@ install_facts_verify(struct install *install, int root_fd, const char *hash)
 	return result;
 }
 
-static enum result
-install_facts_list(
-    struct install *install, int list_fd, struct install_facts *facts_r)
+enum result
+install_facts_list(struct install *install, int list_fd, json_t **list_r)
 {
 	struct json_fault fault = {""};
 	char *bytes = NULL;
@@ -73,10 +71,9 @@ install_facts_list(
 	if (lseek(list_fd, 0, SEEK_SET) == 0)
 		result = fd_read_all(list_fd, UNPACK_LIST_MAX, &bytes, &len);
 	if (result == RESULT_OK)
-		result = json_field_parse(
-		    bytes, len, &facts_r->dependencies, &fault);
+		result = json_field_parse(bytes, len, list_r, &fault);
 	free(bytes);
-	if (result == RESULT_OK && json_is_array(facts_r->dependencies))
+	if (result == RESULT_OK && json_is_array(*list_r))
 		return RESULT_OK;
 	return install_fault_set(&install->fault, RESULT_INTERNAL,
 	    "unpack_failed", "the list of dependencies is unusable");
@@ -102,7 +99,8 @@ install_facts_package(struct install *install, int root_fd,
 		"version", pin->version),
 	    root_fd, list, result_r);
 	if (result == RESULT_OK)
-		result = install_facts_list(install, list, facts_r);
+		result =
+		    install_facts_list(install, list, &facts_r->dependencies);
 	(void)snprintf(facts_r->manager, sizeof(facts_r->manager), "%s",
 	    npm ? "npm" : "pypi");
 	(void)snprintf(facts_r->runner, sizeof(facts_r->runner), "%s",
@@ -147,8 +145,8 @@ install_facts_read(struct install *install, int root_fd, const char *hash,
 	enum result result;
 
 	*facts_r = (struct install_facts){.dependencies = NULL};
-	if (install->request->is_agent)
-		return install_agent_facts(install, root_fd, hash, facts_r);
+	if (install->request->pack != NULL)
+		return RESULT_OK; /* known, and sealed by the hash */
 	if (install->request->pin.kind == PIN_DIR)
 		result =
 		    install_facts_dir(install, root_fd, hash, facts_r, &object);
@@ -173,6 +171,4 @@ install_facts_clear(struct install_facts *facts)
 {
 	json_decref(facts->dependencies);
 	facts->dependencies = NULL;
-	json_decref(facts->manifest);
-	facts->manifest = NULL;
 }

@@ -16,6 +16,10 @@ enum result install_facts_verify(
 enum result install_facts_ask(struct install *install, const char *job,
     json_t *options, int root_fd, int list_fd, json_t **result_r);
 
+/* A dependency list that agentnode-unpack wrote to a memfd. */
+enum result install_facts_list(
+    struct install *install, int list_fd, json_t **list_r);
+
 /* Fill facts_r; free with install_facts_clear. */
 enum result install_facts_read(struct install *install, int root_fd,
     const char *hash, struct install_facts *facts_r);

@@ -106,6 +106,77 @@ lockfile_field_texts(
 	}
 }
 
+/* One tool: a name (MCP servers), or what a tool pack says of it. */
+static void
+lockfile_field_tool(
+    const json_t *tool, const char *path, struct json_fault *fault)
+{
+	static const char *const keys[] = {"name", "entrypoint", "description",
+	    "action_type", "capability_id", "input_schema", NULL};
+	const json_t *schema = NULL;
+	const char *text = NULL;
+
+	json_field_only(tool, path, keys, fault);
+	json_field_string(tool, path, "name", 64, &text, fault);
+	json_field_string_opt(tool, path, "entrypoint", 200, &text, fault);
+	json_field_string_opt(
+	    tool, path, "description", LOCKFILE_FIELD_TEXT_MAX, &text, fault);
+	json_field_string_opt(tool, path, "action_type", 64, &text, fault);
+	json_field_string_opt(tool, path, "capability_id", 128, &text, fault);
+	if (json_object_get(tool, "input_schema") != NULL)
+		json_field_object(tool, path, "input_schema", &schema, fault);
+}
+
+/* All names, or all objects: an entry is of one kind. */
+static void
+lockfile_field_tools(
+    const json_t *value, const char *path, struct json_fault *fault)
+{
+	char at[128];
+	size_t i;
+
+	if (!json_is_object(json_array_get(value, 0))) {
+		lockfile_field_texts(value, path, fault);
+		return;
+	}
+	for (i = 0; i < json_array_size(value); i++) {
+		snprintf(at, sizeof(at), "%.100s[%zu]", path, i);
+		if (json_is_object(json_array_get(value, i)))
+			lockfile_field_tool(
+			    json_array_get(value, i), at, fault);
+		else
+			json_field_fault(fault, "%s: must be an object", at);
+	}
+}
+
+/* [{"name","required","description"?}]: names of variables, no values. */
+static void
+lockfile_field_requirements(
+    const json_t *value, const char *path, struct json_fault *fault)
+{
+	static const char *const keys[] = {
+	    "name", "required", "description", "purpose", NULL};
+	const char *text = NULL;
+	bool required = true;
+	char at[128];
+	size_t i;
+
+	for (i = 0; i < json_array_size(value); i++) {
+		const json_t *item = json_array_get(value, i);
+
+		snprintf(at, sizeof(at), "%.100s[%zu]", path, i);
+		if (!json_is_object(item)) {
+			json_field_fault(fault, "%s: must be an object", at);
+			return;
+		}
+		json_field_only(item, at, keys, fault);
+		json_field_string(item, at, "name", 128, &text, fault);
+		json_field_bool_opt(item, at, "required", &required, fault);
+		json_field_string_opt(item, at, "description",
+		    LOCKFILE_FIELD_TEXT_MAX, &text, fault);
+	}
+}
+
 /* Absolute, every segment a plain name: it becomes an argument inside. */
 static bool
 lockfile_field_is_inner_path(const char *path)
@@ -326,7 +397,7 @@ const struct lockfile_field lockfile_field_table[] = {
 	TEXT("runtime", 1, lockfile_field_runtime),
 	TEXT("entrypoint", 1, NULL),
 	TEXT("artifact_hash", 1, NULL),
-	LIST("tools", 1, NULL),
+	LIST("tools", 1, lockfile_field_tools),
 	OBJECT("permissions", 1, lockfile_field_permissions),
 	LIST("mcp_command", 1, lockfile_field_texts),
 	LIST("mcp_env_keys", 1, lockfile_field_texts),
@@ -343,12 +414,14 @@ const struct lockfile_field lockfile_field_table[] = {
 	TEXT("mcp_sandbox_volume", 1, lockfile_field_volume),
 	LIST("mcp_preinstall_command", 1, lockfile_field_command),
 	LIST("mcp_allowed_domains", 1, lockfile_field_texts),
-	LIST("env_requirements", 1, NULL),
+	LIST("env_requirements", 1, lockfile_field_requirements),
 	OBJECT("_signatures", 2, NULL),
 	TEXT("publisher_slug", 3, NULL),
 	OBJECT("mcp_install", OURS, lockfile_field_install),
 	TEXT("volume_content_hash", OURS, lockfile_field_hash),
 	TEXT("volume_host_path", OURS, lockfile_field_absolute),
+	TEXT("host_path", OURS, lockfile_field_absolute),
+	OBJECT("attestation", OURS, NULL),
 	OBJECT("files", OURS, lockfile_field_files),
 	OBJECT("state", OURS, lockfile_field_state),
 	OBJECT("env", OURS, lockfile_field_env),

@@ -14,13 +14,18 @@
 
 #include "common/json_field.h"
 #include "common/result.h"
+#include "supervisor/package/manifest_report.h"
 
 #define MANIFEST_FILE "agentnode.yaml"
 #define MANIFEST_STEPS_MAX 32U
 #define MANIFEST_PACKAGES_MAX 32U /* as agentnode-gate takes */
 #define MANIFEST_COMMAND_MAX 32U
 
-/* Fault when something is missing, unknown, or out of its range. */
+/* Everything that is missing, unknown, or out of its range; the hosts of
+ * allowed_domains are the caller's (egress-proxy/policy_entry.h). */
+void manifest_judge(const json_t *manifest, struct manifest_report *report);
+
+/* The same, the first fault alone. */
 void manifest_check(const json_t *manifest, struct json_fault *fault);
 
 /* What the lockfile keeps of an agent's manifest that was checked: {"version",
@@ -31,5 +36,10 @@ void manifest_check(const json_t *manifest, struct json_fault *fault);
  *   "max_tool_calls":40,"max_runtime_seconds":180},"orchestration"?,...}
  * NULL: no memory. Caller owns it. */
 json_t *manifest_agent_entry(const json_t *manifest);
+
+/* The same of a tool pack: {"version","package_type","runtime",
+ * "publisher_slug","entrypoint"?,"permissions","tools":[...],
+ * "env_requirements"?,"connector"?}. */
+json_t *manifest_pack_entry(const json_t *manifest);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "supervisor/package/manifest.h"
+#include "supervisor/package/manifest_entrypoint.h"
 #include "supervisor/package/manifest_field.h"
 #include "supervisor/package/slug.h"
 
@@ -85,28 +86,9 @@ static const struct manifest_field manifest_agent_fields[] = {
     {"verification", MANIFEST_ANY_OBJECT, false, 0, 0, NULL, NULL},
     MANIFEST_AGENT_END};
 
-/* Identifiers joined by dots (Python) or a relative path (Node), a colon,
- * an identifier. */
-static bool
-manifest_agent_is_entrypoint(const char *text, bool is_node)
-{
-	static const char name[] =
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_";
-	char left[80];
-	const char *colon = strchr(text, ':');
-	size_t len = colon != NULL ? (size_t)(colon - text) : strlen(text);
-
-	(void)snprintf(left, sizeof(left), "%s%s", name, is_node ? "./-" : ".");
-	if (len == 0 || text[0] == '/' || text[0] == '.' ||
-	    strspn(text, left) < len || strstr(text, "..") != NULL)
-		return false;
-	return colon == NULL || (colon[1] != '\0' && strspn(colon + 1, name) ==
-							 strlen(colon + 1));
-}
-
 static void
 manifest_agent_check_start(
-    const json_t *agent, const char *runtime, struct json_fault *fault)
+    const json_t *agent, const char *runtime, struct manifest_report *report)
 {
 	const char *entry =
 	    json_string_value(json_object_get(agent, "entrypoint"));
@@ -114,42 +96,39 @@ manifest_agent_check_start(
 	    json_array_size(json_object_get(agent, "command")) > 0;
 	bool has_steps = json_object_get(agent, "orchestration") != NULL;
 
-	if (fault->text[0] != '\0')
-		return;
 	if ((entry != NULL) + has_command + has_steps != 1)
-		json_field_fault(fault,
-		    "manifest.agent needs exactly one of entrypoint, command "
-		    "and orchestration");
-	else if (entry != NULL && !manifest_agent_is_entrypoint(
+		manifest_report_fault(report, "manifest.agent",
+		    "needs exactly one of entrypoint, command and "
+		    "orchestration");
+	else if (entry != NULL && !manifest_entrypoint_is_valid(
 				      entry, strcmp(runtime, "node") == 0))
-		json_field_fault(fault,
-		    "manifest.agent.entrypoint must be module.path:function, "
-		    "or for node path/file.mjs:function");
+		manifest_report_fault(report, "manifest.agent.entrypoint",
+		    MANIFEST_ENTRYPOINT_RULE);
 }
 
 static void
-manifest_agent_check_packages(const json_t *agent, struct json_fault *fault)
+manifest_agent_check_packages(
+    const json_t *agent, struct manifest_report *report)
 {
 	const json_t *list = json_object_get(
 	    json_object_get(agent, "tool_access"), "allowed_packages");
-	size_t i;
+	char path[80];
+	size_t i, j;
 
-	for (i = 0; i < json_array_size(list) && fault->text[0] == '\0'; i++) {
-		const char *slug = json_string_value(json_array_get(list, i));
-		size_t j;
+	for (i = 0; i < json_array_size(list); i++) {
+		const json_t *slug = json_array_get(list, i);
 
-		if (!slug_is_valid(slug))
-			json_field_fault(fault,
-			    "manifest.agent.tool_access.allowed_packages[%zu] "
-			    "must be " SLUG_RULE,
-			    i);
-		for (j = 0; j < i && fault->text[0] == '\0'; j++)
-			if (strcmp(slug, json_string_value(
-					     json_array_get(list, j))) == 0)
-				json_field_fault(fault,
-				    "manifest.agent.tool_access."
-				    "allowed_packages[%zu] is there already",
-				    i);
+		(void)snprintf(path, sizeof(path),
+		    "manifest.agent.tool_access.allowed_packages[%zu]", i);
+		if (!json_is_string(slug))
+			continue;
+		if (!slug_is_valid(json_string_value(slug)))
+			manifest_report_fault(
+			    report, path, "must be " SLUG_RULE);
+		for (j = 0; j < i; j++)
+			if (json_equal(slug, json_array_get(list, j)))
+				manifest_report_fault(
+				    report, path, "is there already");
 	}
 }
 
@@ -164,7 +143,8 @@ manifest_agent_step_allowed(const json_t *agent, const char *tool)
 	for (i = 0; i < json_array_size(list); i++) {
 		const char *slug = json_string_value(json_array_get(list, i));
 
-		if (strlen(slug) == len && memcmp(slug, tool, len) == 0)
+		if (slug != NULL && strlen(slug) == len &&
+		    memcmp(slug, tool, len) == 0)
 			return true;
 	}
 	return false;
@@ -187,70 +167,89 @@ manifest_agent_is_condition(const char *text)
 }
 
 static void
-manifest_agent_check_step(const json_t *agent, const json_t *steps, size_t at,
-    struct json_fault *fault)
+manifest_agent_check_step_name(const json_t *steps, size_t at, const char *path,
+    struct manifest_report *report)
 {
-	const json_t *step = json_array_get(steps, at);
-	const char *name, *tool, *when;
-	char path[80];
+	const json_t *name = json_object_get(json_array_get(steps, at), "name");
+	const char *text = json_string_value(name);
 	size_t i;
 
-	(void)snprintf(
-	    path, sizeof(path), "manifest.agent.orchestration.steps[%zu]", at);
-	manifest_field_check(step, path, manifest_agent_step_fields, fault);
-	if (fault->text[0] != '\0')
-		return;
-	name = json_string_value(json_object_get(step, "name"));
-	tool = json_string_value(json_object_get(step, "tool"));
-	when = json_string_value(json_object_get(step, "when"));
-	if (strpbrk(name, ".$ ") != NULL || strcmp(name, "input") == 0 ||
-	    strcmp(name, "goal") == 0)
-		json_field_fault(fault,
-		    "%s.name must have no '.', '$' or blank, and is not input "
-		    "or goal",
-		    path);
+	if (strpbrk(text, ".$ ") != NULL || strcmp(text, "input") == 0 ||
+	    strcmp(text, "goal") == 0)
+		manifest_report_fault(report, path,
+		    "must have no '.', '$' or blank, and is not input or "
+		    "goal");
 	for (i = 0; i < at; i++)
-		if (strcmp(name, json_string_value(json_object_get(
-				     json_array_get(steps, i), "name"))) == 0)
-			json_field_fault(
-			    fault, "%s.name is there already", path);
-	if (!manifest_agent_step_allowed(agent, tool))
-		json_field_fault(fault,
-		    "%s.tool is of a package that "
-		    "tool_access.allowed_packages does not list",
-		    path);
-	if (when != NULL && !manifest_agent_is_condition(when))
-		json_field_fault(fault,
-		    "%s.when must be '$ref == v', '$ref != v', '$ref is null' "
-		    "or '$ref is not null'",
-		    path);
+		if (json_equal(name,
+			json_object_get(json_array_get(steps, i), "name")))
+			manifest_report_fault(report, path, "is there already");
 }
 
 static void
-manifest_agent_check_steps(const json_t *agent, struct json_fault *fault)
+manifest_agent_check_step(const json_t *agent, const json_t *steps, size_t at,
+    struct manifest_report *report)
+{
+	const json_t *step = json_array_get(steps, at);
+	size_t before = report->count;
+	const char *when;
+	char path[80], place[96];
+
+	(void)snprintf(
+	    path, sizeof(path), "manifest.agent.orchestration.steps[%zu]", at);
+	manifest_field_check(step, path, manifest_agent_step_fields, report);
+	if (report->count != before)
+		return;
+	(void)snprintf(place, sizeof(place), "%s.name", path);
+	manifest_agent_check_step_name(steps, at, place, report);
+	(void)snprintf(place, sizeof(place), "%s.tool", path);
+	if (!manifest_agent_step_allowed(
+		agent, json_string_value(json_object_get(step, "tool"))))
+		manifest_report_fault(report, place,
+		    "is of a package that tool_access.allowed_packages does "
+		    "not list");
+	when = json_string_value(json_object_get(step, "when"));
+	(void)snprintf(place, sizeof(place), "%s.when", path);
+	if (when != NULL && !manifest_agent_is_condition(when))
+		manifest_report_fault(report, place,
+		    "must be '$ref == v', '$ref != v', '$ref is null' or "
+		    "'$ref is not null'");
+}
+
+static void
+manifest_agent_check_steps(const json_t *agent, struct manifest_report *report)
 {
 	const json_t *order = json_object_get(agent, "orchestration");
 	const json_t *steps = json_object_get(order, "steps");
 	size_t i;
 
-	if (order == NULL || fault->text[0] != '\0')
-		return;
-	if (json_array_size(steps) == 0)
-		json_field_fault(
-		    fault, "manifest.agent.orchestration.steps is empty");
-	for (i = 0; i < json_array_size(steps) && fault->text[0] == '\0'; i++)
-		manifest_agent_check_step(agent, steps, i, fault);
+	if (json_is_array(steps) && json_array_size(steps) == 0)
+		manifest_report_fault(
+		    report, "manifest.agent.orchestration.steps", "is empty");
+	for (i = 0; i < json_array_size(steps) && i < MANIFEST_STEPS_MAX; i++)
+		manifest_agent_check_step(agent, steps, i, report);
 }
 
 void
 manifest_agent_check(
-    const json_t *agent, const char *runtime, struct json_fault *fault)
+    const json_t *agent, const char *runtime, struct manifest_report *report)
 {
 	manifest_field_check(
-	    agent, "manifest.agent", manifest_agent_fields, fault);
-	manifest_agent_check_start(agent, runtime, fault);
-	manifest_agent_check_packages(agent, fault);
-	manifest_agent_check_steps(agent, fault);
+	    agent, "manifest.agent", manifest_agent_fields, report);
+	manifest_agent_check_start(agent, runtime, report);
+	manifest_agent_check_packages(agent, report);
+	manifest_agent_check_steps(agent, report);
+}
+
+void
+manifest_agent_check_first(
+    const json_t *agent, const char *runtime, struct json_fault *fault)
+{
+	struct manifest_report report;
+
+	manifest_report_init(&report);
+	manifest_agent_check(agent, runtime, &report);
+	manifest_report_first(&report, fault);
+	manifest_report_clear(&report);
 }
 
 static void

@@ -7,7 +7,7 @@
 
 #include <jansson.h>
 
-#include "common/json_field.h"
+#include "supervisor/package/manifest_report.h"
 
 /* Limits that hold when the manifest names none. */
 #define MANIFEST_AGENT_TOOL_CALLS 40
@@ -15,6 +15,10 @@
 
 /* runtime: "python" or "node". */
 void manifest_agent_check(
+    const json_t *agent, const char *runtime, struct manifest_report *report);
+
+/* The same, the first fault alone. */
+void manifest_agent_check_first(
     const json_t *agent, const char *runtime, struct json_fault *fault);
 
 /* The checked section with its defaults put in; caller owns it. */

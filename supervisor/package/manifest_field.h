@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "common/json_field.h"
+#include "supervisor/package/manifest_report.h"
 
 enum manifest_kind {
 	MANIFEST_TEXT,   /* min..max bytes, one printable line */
@@ -20,6 +20,7 @@ enum manifest_kind {
 	MANIFEST_FLAG,
 	MANIFEST_TEXTS,      /* a list of at most max texts */
 	MANIFEST_LIST,       /* a list of at most max of anything */
+	MANIFEST_OBJECTS,    /* a list of at most max mappings with fields */
 	MANIFEST_OBJECT,     /* fields */
 	MANIFEST_ANY_OBJECT, /* any mapping */
 	MANIFEST_ANY
@@ -35,6 +36,6 @@ struct manifest_field {
 };
 
 void manifest_field_check(const json_t *object, const char *path,
-    const struct manifest_field *fields, struct json_fault *fault);
+    const struct manifest_field *fields, struct manifest_report *report);
 
 #endif

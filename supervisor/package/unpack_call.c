@@ -216,7 +216,7 @@ unpack_call_free(struct unpack_call **call)
 struct unpack_call_waiting {
 	struct event_base *base;
 	json_t *result;
-	char detail[UNPACK_CALL_DETAIL_MAX];
+	char code[64], detail[UNPACK_CALL_DETAIL_MAX];
 };
 
 static void
@@ -225,7 +225,8 @@ unpack_call_on_done(
 {
 	struct unpack_call_waiting *waiting = context;
 
-	(void)code;
+	(void)snprintf(waiting->code, sizeof(waiting->code), "%s",
+	    code != NULL ? code : "unpack_failed");
 	if (result != NULL)
 		waiting->result = json_deep_copy(result);
 	(void)snprintf(waiting->detail, sizeof(waiting->detail), "%s", detail);
@@ -237,11 +238,23 @@ unpack_call_wait(const struct config *config,
     const struct unpack_call_spec *spec, json_t **result_r, char *detail_r,
     size_t detail_size)
 {
+	char code[64];
+
+	return unpack_call_wait_code(
+	    config, spec, result_r, code, sizeof(code), detail_r, detail_size);
+}
+
+enum result
+unpack_call_wait_code(const struct config *config,
+    const struct unpack_call_spec *spec, json_t **result_r, char *code_r,
+    size_t code_size, char *detail_r, size_t detail_size)
+{
 	struct unpack_call_waiting waiting = {.detail = ""};
 	struct unpack_call *call = NULL;
 	enum result result = event_loop_new(&waiting.base);
 
 	*result_r = NULL;
+	code_r[0] = '\0';
 	if (result != RESULT_OK) {
 		json_decref(spec->options);
 		return result;
@@ -258,6 +271,7 @@ unpack_call_wait(const struct config *config,
 		result = RESULT_REFUSED;
 	unpack_call_free(&call);
 	event_base_free(waiting.base);
+	(void)snprintf(code_r, code_size, "%s", waiting.code);
 	(void)snprintf(detail_r, detail_size, "%s", waiting.detail);
 	*result_r = waiting.result;
 	return result;

@@ -50,5 +50,9 @@ void unpack_call_free(struct unpack_call **call);
 enum result unpack_call_wait(const struct config *config,
     const struct unpack_call_spec *spec, json_t **result_r, char *detail_r,
     size_t detail_size);
+/* The same, with the code of a job that failed. */
+enum result unpack_call_wait_code(const struct config *config,
+    const struct unpack_call_spec *spec, json_t **result_r, char *code_r,
+    size_t code_size, char *detail_r, size_t detail_size);
 
 #endif

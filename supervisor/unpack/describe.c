@@ -58,7 +58,7 @@ describe_fault(struct unpack_io *io, const struct json_fault *fault)
 	    unpack_io_name(fault->text, strlen(fault->text)));
 }
 
-static enum result
+enum result
 describe_write_list(struct unpack_io *io, int list_fd, const json_t *list)
 {
 	char *text = json_dumps(list, JSON_COMPACT | JSON_SORT_KEYS);
@@ -240,6 +240,33 @@ describe_pip(struct unpack_io *io, int root_fd, int list_fd,
 		result = describe_write_list(io, list_fd, list);
 	if (result == RESULT_OK)
 		result = describe_answer(entry, list, result_r);
+	json_decref(list);
+	return result;
+}
+
+enum result
+describe_report(struct unpack_io *io, struct pack_view *view, int list_fd)
+{
+	struct json_fault fault = {""};
+	json_t *report = NULL, *list = NULL;
+	bool too_long = false;
+	size_t len = 0;
+	const char *bytes =
+	    pack_view_content(view, PACK_VIEW_REPORT, &len, &too_long);
+	enum result result;
+
+	if (bytes == NULL)
+		return unpack_io_fault(
+		    io, UNPACK_PACKAGE, "pip left no report in the tree");
+	result = json_field_parse(bytes, len, &report, &fault);
+	if (result == RESULT_OK)
+		result =
+		    package_facts_pip_report(report, NULL, "", &list, &fault);
+	if (result != RESULT_OK)
+		result = describe_fault(io, &fault);
+	json_decref(report);
+	if (result == RESULT_OK)
+		result = describe_write_list(io, list_fd, list);
 	json_decref(list);
 	return result;
 }

@@ -8,6 +8,7 @@
 
 #include <jansson.h>
 
+#include "supervisor/unpack/pack_view.h"
 #include "supervisor/unpack/unpack_io.h"
 
 /* Where `mcp install` keeps pip's report inside of the tree. */
@@ -22,6 +23,12 @@ enum result describe_pip(struct unpack_io *io, int root_fd, int list_fd,
 /* entry: path of the command, NULL: found out. */
 enum result describe_dir(
     struct unpack_io *io, int root_fd, const char *entry, json_t **result_r);
+/* The dependency list of pip's report in a view. */
+enum result describe_report(
+    struct unpack_io *io, struct pack_view *view, int list_fd);
+/* Write JSON to the memfd of the supervisor, bounded. */
+enum result describe_write_list(
+    struct unpack_io *io, int list_fd, const json_t *list);
 /* agentnode.yaml as JSON, checked: {"manifest":{...}}. */
 enum result describe_manifest(
     struct unpack_io *io, int root_fd, json_t **result_r);

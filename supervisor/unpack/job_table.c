@@ -12,6 +12,7 @@
 #include "supervisor/unpack/archive_source.h"
 #include "supervisor/unpack/describe.h"
 #include "supervisor/unpack/job_options.h"
+#include "supervisor/unpack/pack_judge.h"
 #include "supervisor/unpack/tar_write.h"
 #include "supervisor/unpack/tree_digest.h"
 #include "supervisor/unpack/tree_source.h"
@@ -190,6 +191,92 @@ job_table_archive_to_tree(struct job_options *job)
 	return job_table_archive(job, &sink);
 }
 
+/* What passed by, judged; to the list as JSON. */
+static enum result
+job_table_pack(struct job_options *job, int list_fd, bool is_folder)
+{
+	static const struct tree_check_spec folder = {.is_directory = true};
+	struct manifest_report report;
+	struct pack_view *view = NULL;
+	struct tree_sink sink;
+	enum result result;
+	json_t *answer;
+
+	manifest_report_init(&report);
+	result = pack_view_new(&report, &view);
+	if (result == RESULT_OK) {
+		pack_view_sink(view, &sink);
+		result = is_folder ? job_table_walk(job, &sink, &folder)
+				   : job_table_archive(job, &sink);
+	}
+	if (result == RESULT_OK) {
+		answer = pack_judge(view, &report);
+		result = describe_write_list(job->io, list_fd, answer);
+		json_decref(answer);
+	}
+	pack_view_free(&view);
+	manifest_report_clear(&report);
+	return result;
+}
+
+static enum result
+job_table_pack_folder(struct job_options *job)
+{
+	return job_table_pack(job, job->fds[0], true);
+}
+
+static enum result
+job_table_pack_archive(struct job_options *job)
+{
+	return job_table_pack(job, job->fds[1], false);
+}
+
+/* The dependencies that pip's report in the tar of a build names. */
+static enum result
+job_table_pip_report(struct job_options *job)
+{
+	struct manifest_report report;
+	struct pack_view *view = NULL;
+	struct tree_sink sink;
+	enum result result;
+
+	manifest_report_init(&report);
+	result = pack_view_new(&report, &view);
+	if (result == RESULT_OK) {
+		pack_view_sink(view, &sink);
+		result = job_table_archive(job, &sink);
+	}
+	if (result == RESULT_OK)
+		result = describe_report(job->io, view, job->fds[1]);
+	pack_view_free(&view);
+	manifest_report_clear(&report);
+	return result;
+}
+
+/* Two clean tars become one; what is in both is a fault by its name. */
+static enum result
+job_table_merge(struct job_options *job)
+{
+	static const struct tree_check_spec how = {
+	    .make_parents = true, .merge_folders = true};
+	static const struct archive_source_spec all = {.prefix = ""};
+	struct tree_check *check = NULL;
+	struct tar_write writer;
+	struct tree_sink sink;
+	enum result result;
+
+	unpack_out_init(&job_table_out, job->io, job->fds[2]);
+	tar_write_sink(&sink, &writer, &job_table_out);
+	result = job_table_check(job, &sink, &how, &check);
+	if (result != RESULT_OK)
+		return result;
+	result = archive_source_read(job->io, job->fds[0], &all, check);
+	if (result == RESULT_OK)
+		result = archive_source_read(
+		    job->io, job->fds[1], &job->archive, check);
+	return job_table_total(job, check, result);
+}
+
 /* Both sums of one descriptor to its end. */
 static enum result
 job_table_sums(struct job_options *job, struct tree_digest *small,
@@ -293,6 +380,10 @@ static const struct job_table_row job_table_table[] = {
 	job_table_pip_describe},
     {UNPACK_JOB_DIR_DESCRIBE, JOB_OPTIONS_ROOT | JOB_OPTIONS_ENTRY, 0,
 	job_table_dir_describe},
+    {UNPACK_JOB_PACK_FOLDER, JOB_OPTIONS_ROOT, 1, job_table_pack_folder},
+    {UNPACK_JOB_PACK_ARCHIVE, JOB_OPTIONS_ARCHIVE, 2, job_table_pack_archive},
+    {UNPACK_JOB_PIP_REPORT, JOB_OPTIONS_ARCHIVE, 2, job_table_pip_report},
+    {UNPACK_JOB_MERGE, JOB_OPTIONS_ARCHIVE, 3, job_table_merge},
     {UNPACK_JOB_MANIFEST, JOB_OPTIONS_ROOT, 0, job_table_manifest},
     {NULL, 0, 0, NULL},
 };

@@ -220,6 +220,67 @@ package_facts_npm_lock(const json_t *lock, const char *package,
 	return package_facts_finish(result, list, list_r);
 }
 
+/* Where npm would get it from: the registry, over TLS, or the lock says
+ * nothing and npm asks the registry. */
+static bool
+package_facts_resolved(const json_t *entry)
+{
+	const json_t *value = json_object_get(entry, "resolved");
+	const char *text = json_string_value(value);
+
+	return value == NULL ||
+	       (text != NULL && strncmp(text, "https://", 8) == 0);
+}
+
+static void
+package_facts_project_entry(const char *path, const json_t *entry, json_t *list,
+    bool *scripts, struct manifest_report *report)
+{
+	struct json_fault fault = {""};
+	char place[PACKAGE_FACTS_NAME_MAX + 40];
+
+	(void)snprintf(place, sizeof(place), "package-lock.json:%.214s", path);
+	if (!json_is_object(entry) || package_facts_lock_name(path) == NULL ||
+	    json_is_true(json_object_get(entry, "link")) ||
+	    !package_facts_resolved(entry)) {
+		manifest_report_fault(report, place,
+		    "is no package of a registry: links, folders, git and "
+		    "plain HTTP are not fetched");
+		return;
+	}
+	if (json_is_true(json_object_get(entry, "dev")))
+		return;
+	if (json_is_true(json_object_get(entry, "hasInstallScript")))
+		*scripts = true;
+	if (package_facts_lock_entry(list, path, entry, &fault) != RESULT_OK)
+		manifest_report_fault(report, place, "%s", fault.text);
+}
+
+void
+package_facts_npm_project(const json_t *lock, json_t *list, bool *scripts_r,
+    struct manifest_report *report)
+{
+	const json_t *packages = json_object_get(lock, "packages");
+	json_int_t version =
+	    json_integer_value(json_object_get(lock, "lockfileVersion"));
+	const char *path;
+	json_t *entry;
+
+	*scripts_r = false;
+	if ((version != 2 && version != 3) || !json_is_object(packages)) {
+		manifest_report_fault(report, "package-lock.json",
+		    "must have lockfileVersion 2 or 3 and packages; npm 7 "
+		    "and later write it");
+		return;
+	}
+	json_object_foreach((json_t *)packages, path, entry)
+	{
+		if (path[0] != '\0')
+			package_facts_project_entry(
+			    path, entry, list, scripts_r, report);
+	}
+}
+
 static const char *
 package_facts_short(const char *package)
 {
@@ -350,12 +411,13 @@ package_facts_pip_report(const json_t *report, const char *package,
 		result = package_facts_pip_item(item, list, &name, &got, fault);
 		if (result != RESULT_OK)
 			break;
-		found |= package_facts_pip_same(name, package) &&
-			 strcmp(got, version) == 0;
+		found |=
+		    package == NULL || (package_facts_pip_same(name, package) &&
+					   strcmp(got, version) == 0);
 	}
 	if (result == RESULT_OK && !found) {
 		json_field_fault(fault, "what was installed is not %s==%s",
-		    package, version);
+		    package == NULL ? "anything" : package, version);
 		result = RESULT_MISMATCH;
 	}
 	return package_facts_finish(result, list, list_r);

@@ -9,10 +9,12 @@
 #define SUPERVISOR_UNPACK_PACKAGE_FACTS_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/json_field.h"
 #include "common/result.h"
+#include "supervisor/package/manifest_report.h"
 
 #define PACKAGE_FACTS_NAME_MAX 214U
 #define PACKAGE_FACTS_VERSION_MAX 128U
@@ -25,6 +27,12 @@
 enum result package_facts_npm_lock(const json_t *lock, const char *package,
     const char *version, json_t **list_r, struct json_fault *fault);
 
+/* The same of a project's own package-lock.json before anything is fetched:
+ * every package that npm ci would install (not those for development) goes
+ * to list; each fault to report. *scripts_r: one has an install script. */
+void package_facts_npm_project(const json_t *lock, json_t *list,
+    bool *scripts_r, struct manifest_report *report);
+
 /* The path of the command in package.json, relative to the package: bin
  * equal to the name without scope, else the only bin, else the first that
  * contains the name, else the first; main when there is no bin and
@@ -32,7 +40,8 @@ enum result package_facts_npm_lock(const json_t *lock, const char *package,
 enum result package_facts_npm_entry(const json_t *manifest, const char *package,
     int may_main, const char **path_borrow_r, struct json_fault *fault);
 
-/* The same from pip's installation report (version 1). */
+/* The same from pip's installation report (version 1); package NULL: every
+ * package of it, whichever they are. */
 enum result package_facts_pip_report(const json_t *report, const char *package,
     const char *version, json_t **list_r, struct json_fault *fault);
 

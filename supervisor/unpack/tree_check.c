@@ -241,7 +241,10 @@ tree_check_once(struct tree_check *check, enum tree_stream_type type,
 
 	if (result != RESULT_OK)
 		return result;
-	*known_r = kind == TREE_INDEX_IMPLIED && type == TREE_STREAM_DIR;
+	*known_r =
+	    type == TREE_STREAM_DIR &&
+	    (kind == TREE_INDEX_IMPLIED ||
+		(check->spec.merge_folders && kind == TREE_INDEX_FOLDER));
 	if (kind != TREE_INDEX_NONE && !*known_r)
 		return unpack_io_fault(check->spec.io, UNPACK_UNSAFE,
 		    "the name \"%s\" comes twice",

@@ -46,6 +46,8 @@ struct tree_check_spec {
 	/* Keep the mode as it is instead of making it clean, so that a
 	 * changed mode of a sealed tree changes the hash. */
 	bool keep_mode;
+	/* A folder may come again: two trees become one. Files may not. */
+	bool merge_folders;
 	/* Missing parents (archives) are made instead of refused. */
 	bool make_parents;
 };

@@ -39,6 +39,15 @@
  *                folder, checks it (supervisor/package/manifest.h) and
  *                answers {"manifest":{...}}
  *
+ * pack_folder    {"root":i}               fds: list (a memfd)
+ * pack_archive   archive options          fds: in (tar, tar.gz, zip), list;
+ *                both judge a package and write what pack_judge.h says
+ * pip_report     {}                       fds: in (clean tar of a build),
+ *                list; the dependency list of pip's report in it
+ * merge          archive options (of the second)
+ *                                         fds: in, in (clean tars), out; one
+ *                tree of both; a file that is in both is a fault
+ *
  * A stream of a failed job is cut: no end record, no end-of-archive block.
  * Cleaned trees have directories and 0755 files or 0644 files, owner 0, one
  * fixed mtime, and links that stay inside.
@@ -58,6 +67,10 @@
 #define UNPACK_JOB_PIP_DESCRIBE "pip_describe"
 #define UNPACK_JOB_DIR_DESCRIBE "dir_describe"
 #define UNPACK_JOB_MANIFEST "manifest"
+#define UNPACK_JOB_PACK_FOLDER "pack_folder"
+#define UNPACK_JOB_PACK_ARCHIVE "pack_archive"
+#define UNPACK_JOB_PIP_REPORT "pip_report"
+#define UNPACK_JOB_MERGE "merge"
 
 #define UNPACK_ROOTS_MAX 4U
 #define UNPACK_FILES_MAX 1000000U     /* entries of one tree */

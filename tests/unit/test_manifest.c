@@ -41,8 +41,9 @@ test_manifest_agent(void **state)
 	json_t *want = test_manifest_load(
 	    "{\"version\":\"1.2.3\",\"package_type\":\"agent\","
 	    "\"runtime\":\"python\",\"permissions\":{\"network_level\":"
-	    "\"restricted\",\"allowed_domains\":[\"api.example.com\"]},"
-	    "\"agent\":{\"entrypoint\":\"my.agent:main\",\"goal\":\"do it\","
+	    "\"restricted\",\"allowed_domains\":[\"api.example.com\"],"
+	    "\"filesystem_level\":\"none\",\"code_execution_level\":"
+	    "\"none\"},\"agent\":{\"entrypoint\":\"my.agent:main\",\"goal\":\"do it\","
 	    "\"tool_access\":{\"allowed_packages\":[\"some-tool\"]},"
 	    "\"llm_access\":{\"enabled\":true,\"max_calls\":5},"
 	    "\"limits\":{\"max_iterations\":10,\"max_tool_calls\":40,"
@@ -87,7 +88,7 @@ static const char *const test_manifest_faults[][3] = {
     {"manifest_version", "\"0.9\"", "manifest_version must be one of 0.1"},
     {"package_id", "\"A\"", "package_id"},
     {"package_id", "\"Not-A-Slug\"", "package_id must be 3 to 60"},
-    {"package_type", "\"toolpack\"", "manifest.agent is only for"},
+    {"package_type", "\"toolpack\"", "capabilities.tools is empty"},
     {"package_type", "\"plugin\"", "package_type must be one of"},
     {"name", "3", "manifest.name must be a text"},
     {"name", "\"a\\u0007bc\"", "control character"},
