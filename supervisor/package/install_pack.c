@@ -71,7 +71,7 @@ install_pack_hash(struct install *install, struct install_pack *pack, int fd)
 {
 	const char *expected = pack->source->expected, *sum;
 	json_t *total = NULL;
-	enum result result = install_pack_ask(
+	enum result result = install_pack_build_ask(
 	    install, UNPACK_JOB_HASH_FILE, json_object(), &fd, 1, &total);
 
 	sum = json_string_value(json_object_get(total, "sha256"));
@@ -107,7 +107,9 @@ install_pack_read(struct install *install, struct install_pack *pack, int fd)
 	manifest_report_first(&pack->read.report, &first);
 	more = pack->read.report.count - 1;
 	return install_fault_set(&install->fault, RESULT_BAD,
-	    "manifest_invalid", "%s: %s%s", MANIFEST_FILE, first.text,
+	    "manifest_invalid", "%s%s%s",
+	    strncmp(first.text, "manifest", 8) == 0 ? MANIFEST_FILE ": " : "",
+	    first.text,
 	    more > 0 ? "; 'agentnode validate' shows what else is wrong" : "");
 }
 
@@ -121,9 +123,10 @@ install_pack_clean(struct install *install, struct install_pack *pack, int fd,
 	enum result result = install_build_spool(install, &fds[1]);
 
 	if (result == RESULT_OK)
-		result = install_pack_ask(install, UNPACK_JOB_ARCHIVE_TO_TAR,
-		    json_pack("{s:i}", "strip", pack->read.strip), fds, 2,
-		    &total);
+		result =
+		    install_pack_build_ask(install, UNPACK_JOB_ARCHIVE_TO_TAR,
+			json_pack("{s:i}", "strip", pack->read.strip), fds, 2,
+			&total);
 	if (result == RESULT_OK)
 		result = install_build_take(install, total, fds[1], tree_r);
 	if (result == RESULT_OK)

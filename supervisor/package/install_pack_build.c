@@ -35,8 +35,8 @@ struct install_pack_input {
 };
 
 enum result
-install_pack_ask(struct install *install, const char *job, json_t *options,
-    const int *fds, size_t fd_count, json_t **total_r)
+install_pack_build_ask(struct install *install, const char *job,
+    json_t *options, const int *fds, size_t fd_count, json_t **total_r)
 {
 	struct unpack_call_spec spec = {.job = job,
 	    .options = options,
@@ -82,8 +82,9 @@ install_pack_build_part(struct install *install,
 	if (result == RESULT_OK)
 		result = install_build_spool(install, &fds[1]);
 	if (result == RESULT_OK)
-		result = install_pack_ask(install, UNPACK_JOB_ARCHIVE_TO_TREE,
-		    json_pack("{s:O}", "only", only), fds, 2, &total);
+		result =
+		    install_pack_build_ask(install, UNPACK_JOB_ARCHIVE_TO_TREE,
+			json_pack("{s:O}", "only", only), fds, 2, &total);
 	if (result == RESULT_OK)
 		result = install_pack_build_rewind(install, fds[1]);
 	json_decref(total);
@@ -314,7 +315,7 @@ install_pack_build_report(struct install *install, struct install_pack *pack,
 	if (fds[1] < 0)
 		return install_fault_set(&install->fault, RESULT_SYSTEM,
 		    "no_descriptors", "memfd_create: %m");
-	result = install_pack_ask(
+	result = install_pack_build_ask(
 	    install, UNPACK_JOB_PIP_REPORT, json_object(), fds, 2, &total);
 	json_decref(total);
 	if (result == RESULT_OK)
@@ -351,7 +352,7 @@ install_pack_build_merge(struct install *install, bool is_npm,
 	if (result == RESULT_OK)
 		result = install_build_spool(install, &fds[2]);
 	if (result == RESULT_OK)
-		result = install_pack_ask(install, UNPACK_JOB_MERGE,
+		result = install_pack_build_ask(install, UNPACK_JOB_MERGE,
 		    json_incref(options), fds, 3, &total);
 	json_decref(options);
 	if (result == RESULT_OK)

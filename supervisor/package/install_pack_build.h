@@ -15,7 +15,7 @@ enum result install_pack_build(struct install *install,
     struct install_pack *pack, struct install_tree *tree);
 
 /* One job with our descriptors and no root; options is taken. */
-enum result install_pack_ask(struct install *install, const char *job,
+enum result install_pack_build_ask(struct install *install, const char *job,
     json_t *options, const int *fds, size_t fd_count, json_t **total_r);
 
 #endif

@@ -30,16 +30,32 @@ manifest_report_clear(struct manifest_report *report)
 	*report = (struct manifest_report){.faults = NULL};
 }
 
-static void
+static bool
+manifest_report_has(const json_t *list, const json_t *item)
+{
+	json_t *other;
+	size_t i;
+
+	json_array_foreach((json_t *)list, i, other)
+	{
+		if (json_equal(other, item))
+			return true;
+	}
+	return false;
+}
+
+/* False: it is there already. */
+static bool
 manifest_report_add(
     json_t *list, const char *path, const char *format, va_list args)
 {
 	char text[MANIFEST_REPORT_TEXT_MAX];
 	char clean[MANIFEST_REPORT_TEXT_MAX], place[MANIFEST_REPORT_PATH_MAX];
 	size_t have = json_array_size(list);
+	json_t *item;
 
 	if (have >= MANIFEST_REPORT_MAX)
-		return;
+		return true;
 	if (have == MANIFEST_REPORT_MAX - 1) {
 		path = "manifest";
 		(void)snprintf(
@@ -49,8 +65,13 @@ manifest_report_add(
 	}
 	log_escape(text, strlen(text), clean, sizeof(clean));
 	log_escape(path, strlen(path), place, sizeof(place));
-	(void)json_array_append_new(
-	    list, json_pack("{s:s,s:s}", "path", place, "message", clean));
+	item = json_pack("{s:s,s:s}", "path", place, "message", clean);
+	if (item != NULL && manifest_report_has(list, item)) {
+		json_decref(item);
+		return false;
+	}
+	(void)json_array_append_new(list, item);
+	return true;
 }
 
 void
@@ -60,9 +81,9 @@ manifest_report_fault(
 	va_list args;
 
 	va_start(args, format);
-	manifest_report_add(report->faults, path, format, args);
+	if (manifest_report_add(report->faults, path, format, args))
+		report->count++;
 	va_end(args);
-	report->count++;
 }
 
 void
@@ -72,7 +93,7 @@ manifest_report_warn(
 	va_list args;
 
 	va_start(args, format);
-	manifest_report_add(report->warnings, path, format, args);
+	(void)manifest_report_add(report->warnings, path, format, args);
 	va_end(args);
 }
 

@@ -371,13 +371,16 @@ package_facts_pip_item(const json_t *item, json_t *list, const char **name_r,
     const char **version_r, struct json_fault *fault)
 {
 	const json_t *metadata = json_object_get(item, "metadata");
-	const json_t *hashes = json_object_get(
-	    json_object_get(
-		json_object_get(item, "download_info"), "archive_info"),
-	    "hashes");
-	const char *sum = package_facts_text(hashes, "sha256");
+	const json_t *archive = json_object_get(
+	    json_object_get(item, "download_info"), "archive_info");
+	const char *sum =
+	    package_facts_text(json_object_get(archive, "hashes"), "sha256");
+	const char *old = package_facts_text(archive, "hash");
 	char integrity[80];
 
+	/* pip 23.0 has only this for files of a folder. */
+	if (sum == NULL && old != NULL && strncmp(old, "sha256=", 7) == 0)
+		sum = old + 7;
 	*name_r = package_facts_text(metadata, "name");
 	*version_r = package_facts_text(metadata, "version");
 	if (!package_facts_name(*name_r) ||

@@ -108,7 +108,8 @@ test_lockfile_fields(void **state)
 {
 	static const struct test_lockfile_row rows[] = {
 	    {"{}", NULL},
-	    {"{\"version\":\"1.0.0\",\"tools\":[{\"name\":\"x\",\"n\":0.5}]}",
+	    {"{\"version\":\"1.0.0\",\"tools\":[{\"name\":\"x\","
+	     "\"input_schema\":{\"n\":0.5}}]}",
 		NULL},
 	    {"{\"version\":null}", NULL},
 	    {"{\"state\":{},\"files\":{\"dir\":\"/srv/x\"}}", NULL},
