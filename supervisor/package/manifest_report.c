@@ -44,6 +44,9 @@ manifest_report_has(const json_t *list, const json_t *item)
 	return false;
 }
 
+static bool manifest_report_add(json_t *list, const char *path,
+    const char *format, va_list args) __attribute__((format(printf, 3, 0)));
+
 /* False: it is there already. */
 static bool
 manifest_report_add(
