@@ -421,7 +421,6 @@ const struct lockfile_field lockfile_field_table[] = {
 	TEXT("volume_content_hash", OURS, lockfile_field_hash),
 	TEXT("volume_host_path", OURS, lockfile_field_absolute),
 	TEXT("host_path", OURS, lockfile_field_absolute),
-	OBJECT("attestation", OURS, NULL),
 	OBJECT("files", OURS, lockfile_field_files),
 	OBJECT("state", OURS, lockfile_field_state),
 	OBJECT("env", OURS, lockfile_field_env),

@@ -206,7 +206,7 @@ job_table_pack(struct job_options *job, int list_fd, bool is_folder)
 	result = pack_view_new(&report, &view);
 	if (result == RESULT_OK) {
 		pack_view_sink(view, &sink);
-		result = is_folder ? job_table_walk(job, &sink, &folder)
+		result = is_folder ? job_table_walk(job, &sink, &folder, NULL)
 				   : job_table_archive(job, &sink);
 	}
 	if (result == RESULT_OK) {
