@@ -17,10 +17,11 @@
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/command/package_verdict.h"
+#include "supervisor/command/registry_info.h"
 #include "supervisor/package/lockfile.h"
 
 struct command_package_options {
-	bool json;
+	bool json, registry;
 	const char *lockfile;
 	char path[PATH_MAX]; /* of the lockfile in force */
 };
@@ -30,7 +31,8 @@ command_package_parse(
     int argc, char **argv, struct command_package_options *options_r)
 {
 	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-	    {"lockfile", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
+	    {"lockfile", required_argument, NULL, 'l'},
+	    {"registry", no_argument, NULL, 'r'}, {NULL, 0, NULL, 0}};
 	int option;
 
 	*options_r = (struct command_package_options){.json = false};
@@ -40,6 +42,8 @@ command_package_parse(
 			options_r->json = true;
 		else if (option == 'l')
 			options_r->lockfile = optarg;
+		else if (option == 'r')
+			options_r->registry = true;
 		else
 			return false;
 	}
@@ -153,7 +157,8 @@ command_package_list(int argc, char **argv)
 	json_t *rows = NULL, *answer;
 	int code;
 
-	if (!command_package_parse(argc, argv, &options) || optind != argc)
+	if (!command_package_parse(argc, argv, &options) || options.registry ||
+	    optind != argc)
 		return command_option_fault("list");
 	code = command_package_load(&options, &lockfile, &host);
 	if (code == COMMAND_DONE)
@@ -326,6 +331,8 @@ command_package_info(int argc, char **argv)
 
 	if (!command_package_parse(argc, argv, &options) || argc - optind != 1)
 		return command_option_fault("info");
+	if (options.registry)
+		return registry_info_print(argv[optind], options.json);
 	code = command_package_load(&options, &lockfile, &host);
 	if (code == COMMAND_DONE)
 		entry = lockfile_entry(lockfile, argv[optind]);
@@ -335,7 +342,7 @@ command_package_info(int argc, char **argv)
 	if (code == COMMAND_DONE && entry == NULL)
 		code = command_error(COMMAND_NO,
 		    "'%.64s' is not installed in %s; 'agentnode list' shows "
-		    "what is",
+		    "what is, --registry what the registry has",
 		    argv[optind], options.path);
 	else if (code == COMMAND_DONE && row == NULL)
 		code = command_error(COMMAND_INTERNAL, "out of memory");
@@ -366,10 +373,13 @@ const struct command command_package_rows[] = {
 	"  agentnode list\n",
 	command_package_list},
     {"info", "show one installed package",
-	"Usage: agentnode info SLUG [--lockfile FILE] [--json]\n\n"
+	"Usage: agentnode info SLUG [--lockfile FILE] [--json]\n"
+	"       agentnode info SLUG --registry [--json]\n\n"
 	"What it is made of, what it may reach, what it keeps, and whether it\n"
-	"runs right now.\n\n"
+	"runs right now; or which versions the registry of registry.path has,\n"
+	"and which tier is proven of each.\n\n"
 	"Options:\n"
+	"  --registry        what can be installed, not what is\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"
 	"                    AGENTNODE_HOME/agentnode.lock\n"
 	"  --json            all of it as one object\n\n"

@@ -358,9 +358,9 @@ registry_facts_versions(const struct config *config,
 	return rows;
 }
 
-enum registry_code
+enum result
 registry_facts(const struct config *config, const char *slug, time_t now,
-    json_t **facts_r, struct json_fault *fault)
+    json_t **facts_r, char code_r[TRUST_CODE_MAX], struct json_fault *fault)
 {
 	struct registry registry;
 	char expires[UTC_TIME_LEN + 1] = "";
@@ -373,13 +373,18 @@ registry_facts(const struct config *config, const char *slug, time_t now,
 		    &registry.index, slug, NULL, &latest, fault);
 	if (code == REGISTRY_OK) {
 		(void)utc_time_text(registry.index.expires, expires);
-		*facts_r = json_pack("{s:s, s:I, s:s, s:s, s:o}", "path",
-		    config_text(config, "registry.path"), "serial",
-		    (json_int_t)registry.index.serial, "expires", expires,
-		    "latest", latest.version, "versions",
-		    registry_facts_versions(
-			config, &registry.index, slug, now));
+		*facts_r =
+		    json_pack("{s:s, s:s, s:I, s:s, s:s, s:o}", "package", slug,
+			"path", config_text(config, "registry.path"), "serial",
+			(json_int_t)registry.index.serial, "expires", expires,
+			"latest", latest.version, "versions",
+			registry_facts_versions(
+			    config, &registry.index, slug, now));
 	}
 	registry_close(&registry);
-	return code;
+	(void)snprintf(
+	    code_r, TRUST_CODE_MAX, "%s", registry_index_code_text(code));
+	if (code == REGISTRY_OK && *facts_r == NULL)
+		return RESULT_NO_MEMORY;
+	return registry_result(code);
 }

@@ -54,10 +54,12 @@ bool registry_is_name(const char *text);
  * trust_level: what install does before trust_bound_add and lockfile_put. */
 enum result registry_item_mark(const struct registry_item *item, json_t *entry);
 
-/* For `info`: {"path","serial","expires","latest","versions":[{"version",
- * "artifact_hash","tier","code","detail","expires"}]}; caller owns it.
- * REGISTRY_UNSET when there is none. */
-enum registry_code registry_facts(const struct config *config, const char *slug,
-    time_t now, json_t **facts_r, struct json_fault *fault);
+/* For `info`: {"package","path","serial","expires","latest","versions":
+ * [{"version","artifact_hash","tier","code","detail","expires"}]}, where code
+ * is "" or why that version is refused. Caller owns it. On anything but
+ * RESULT_OK code_r and fault say why. */
+enum result registry_facts(const struct config *config, const char *slug,
+    time_t now, json_t **facts_r, char code_r[TRUST_CODE_MAX],
+    struct json_fault *fault);
 
 #endif

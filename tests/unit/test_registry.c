@@ -131,6 +131,7 @@ test_registry_holds(void **state)
 	struct json_fault fault = {""};
 	struct registry_item item;
 	json_t *entry = json_object(), *facts = NULL;
+	char code[TRUST_CODE_MAX];
 
 	(void)state;
 	test_registry_good(1);
@@ -150,8 +151,8 @@ test_registry_holds(void **state)
 	registry_item_clear(&item);
 	assert_int_equal(
 	    registry_facts(test_registry_world.config, TRUST_WORLD_SLUG,
-		test_registry_world.now, &facts, &fault),
-	    REGISTRY_OK);
+		test_registry_world.now, &facts, code, &fault),
+	    RESULT_OK);
 	assert_string_equal(
 	    json_string_value(json_object_get(
 		json_array_get(json_object_get(facts, "versions"), 0), "tier")),
