@@ -167,12 +167,14 @@ json_walk_structure(struct json_walk *walk, char byte)
 		json_walk_value(walk, byte);
 		return;
 	case JSON_WALK_KEYS:
-		if (byte == '"')
+		if (byte == '"') {
+			walk->chars = walk->handlers->name(walk);
 			json_walk_start_text(walk, JSON_WALK_KEY);
-		else if (byte == '}')
+		} else if (byte == '}') {
 			json_walk_next(walk, byte);
-		else
+		} else {
 			json_walk_enter(walk, JSON_WALK_BAD);
+		}
 		return;
 	case JSON_WALK_COLON:
 		json_walk_enter(
@@ -251,6 +253,7 @@ json_walk_end_text(struct json_walk *walk)
 			    walk->text_len <= JSON_WALK_TEXT
 				? walk->handlers->key(walk->text, len)
 				: JSON_WALK_OTHER;
+		walk->chars = NULL;
 		json_walk_enter(walk, JSON_WALK_COLON);
 		return;
 	}

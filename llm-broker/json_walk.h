@@ -46,6 +46,9 @@ struct json_walk;
 struct json_walk_handlers {
 	/* The step that a key stands for. */
 	uint8_t (*key)(const char *key, size_t len);
+	/* A key begins in the container at walk->path, which has one step less
+	 * than json_walk_steps says. Returns as begin does. */
+	uint64_t *(*name)(struct json_walk *walk);
 	/* A value begins at walk->path. Returns what the characters of a
 	 * string are added to, or NULL: they are not counted. */
 	uint64_t *(*begin)(struct json_walk *walk, enum json_walk_kind kind);
@@ -61,11 +64,11 @@ struct json_walk {
 	size_t depth;
 	uint8_t path[JSON_WALK_STEPS];      /* of the value, json_walk_steps */
 	uint8_t lists[JSON_WALK_DEPTH / 8]; /* bits: is that level a list? */
-	uint64_t *chars; /* of the string that is being read */
+	uint64_t *chars; /* of the string or key that is being read */
 	unsigned escape; /* 1: behind '\\'; 2..5: in \\uHHHH */
 	unsigned unit;   /* its value */
 	char text[JSON_WALK_TEXT];
-	size_t text_len; /* may exceed JSON_WALK_TEXT: it was cut */
+	size_t text_len; /* in bytes; may exceed JSON_WALK_TEXT: it was cut */
 };
 
 void json_walk_init(struct json_walk *walk,

@@ -13,22 +13,30 @@
 enum usage_rule_step {
 	KEY_OTHER = JSON_WALK_OTHER,
 	KEY_ID,
+	KEY_ARGS,
+	KEY_ITEM_OF,
 	KEY_ROLE,
 	KEY_TEXT,
 	KEY_TYPE,
 	KEY_DELTA,
+	KEY_INPUT,
 	KEY_USAGE,
+	KEY_ACTION,
 	KEY_OUTPUT,
 	KEY_STATUS,
+	KEY_ACTIONS,
 	KEY_CALL_ID,
 	KEY_CHOICES,
 	KEY_CONTENT,
 	KEY_ITEM_ID,
 	KEY_MESSAGE,
+	KEY_LOGPROBS,
 	KEY_RESPONSE,
 	KEY_ARGUMENTS,
+	KEY_OPERATION,
 	KEY_SIGNATURE,
 	KEY_CANDIDATES,
+	KEY_PARTIAL_ARGS,
 	KEY_STOP_REASON,
 	KEY_FINISH_REASON,
 	KEY_INPUT_TOKENS,
@@ -37,9 +45,11 @@ enum usage_rule_step {
 	KEY_OUTPUT_TOKENS,
 	KEY_PROMPT_TOKENS,
 	KEY_USAGE_METADATA,
+	KEY_LOGPROBS_RESULT,
 	KEY_PROMPT_COUNT,
 	KEY_THOUGHT_SIGNATURE,
 	KEY_COMPLETION_TOKENS,
+	KEY_ENCRYPTED,
 	KEY_THOUGHTS_COUNT,
 	KEY_CANDIDATES_COUNT,
 	KEY_INPUT_DETAILS,
@@ -60,22 +70,30 @@ static const struct usage_rule_name {
 } usage_rule_names[KEY_COUNT] = {
     KEY(KEY_OTHER, ""),
     KEY(KEY_ID, "id"),
+    KEY(KEY_ARGS, "args"),
+    KEY(KEY_ITEM_OF, "item"),
     KEY(KEY_ROLE, "role"),
     KEY(KEY_TEXT, "text"),
     KEY(KEY_TYPE, "type"),
     KEY(KEY_DELTA, "delta"),
+    KEY(KEY_INPUT, "input"),
     KEY(KEY_USAGE, "usage"),
+    KEY(KEY_ACTION, "action"),
     KEY(KEY_OUTPUT, "output"),
     KEY(KEY_STATUS, "status"),
+    KEY(KEY_ACTIONS, "actions"),
     KEY(KEY_CALL_ID, "call_id"),
     KEY(KEY_CHOICES, "choices"),
     KEY(KEY_CONTENT, "content"),
     KEY(KEY_ITEM_ID, "item_id"),
     KEY(KEY_MESSAGE, "message"),
+    KEY(KEY_LOGPROBS, "logprobs"),
     KEY(KEY_RESPONSE, "response"),
     KEY(KEY_ARGUMENTS, "arguments"),
+    KEY(KEY_OPERATION, "operation"),
     KEY(KEY_SIGNATURE, "signature"),
     KEY(KEY_CANDIDATES, "candidates"),
+    KEY(KEY_PARTIAL_ARGS, "partialArgs"),
     KEY(KEY_STOP_REASON, "stop_reason"),
     KEY(KEY_FINISH_REASON, "finishReason"),
     KEY(KEY_INPUT_TOKENS, "input_tokens"),
@@ -84,9 +102,11 @@ static const struct usage_rule_name {
     KEY(KEY_OUTPUT_TOKENS, "output_tokens"),
     KEY(KEY_PROMPT_TOKENS, "prompt_tokens"),
     KEY(KEY_USAGE_METADATA, "usageMetadata"),
+    KEY(KEY_LOGPROBS_RESULT, "logprobsResult"),
     KEY(KEY_PROMPT_COUNT, "promptTokenCount"),
     KEY(KEY_THOUGHT_SIGNATURE, "thoughtSignature"),
     KEY(KEY_COMPLETION_TOKENS, "completion_tokens"),
+    KEY(KEY_ENCRYPTED, "encrypted_content"),
     KEY(KEY_THOUGHTS_COUNT, "thoughtsTokenCount"),
     KEY(KEY_CANDIDATES_COUNT, "candidatesTokenCount"),
     KEY(KEY_INPUT_DETAILS, "input_tokens_details"),
@@ -122,6 +142,7 @@ static const struct usage_rule_row usage_rule_chat[] = {
     {USAGE_RULE_TEXT, BELOW(3, KEY_CHOICES, KEY_ITEM, KEY_DELTA)},
     {USAGE_RULE_TEXT, BELOW(3, KEY_CHOICES, KEY_ITEM, KEY_MESSAGE)},
     {USAGE_RULE_TEXT, AT(KEY_CHOICES, KEY_ITEM, KEY_TEXT)},
+    {USAGE_RULE_TEXT, BELOW(0, KEY_CHOICES, KEY_ITEM, KEY_LOGPROBS)},
     {USAGE_RULE_INPUT, AT(KEY_USAGE, KEY_PROMPT_TOKENS)},
     {USAGE_RULE_OUTPUT, AT(KEY_USAGE, KEY_COMPLETION_TOKENS)},
     {USAGE_RULE_CACHED, AT(KEY_USAGE, KEY_PROMPT_DETAILS, KEY_CACHED_TOKENS)},
@@ -131,6 +152,8 @@ static const struct usage_rule_row usage_rule_responses[] = {
     {USAGE_RULE_TYPE, AT(KEY_TYPE)},
     {USAGE_RULE_TEXT, BELOW(1, KEY_DELTA)},
     {USAGE_RULE_WHOLE, BELOW(4, KEY_RESPONSE, KEY_OUTPUT)},
+    {USAGE_RULE_PART, BELOW(3, KEY_ITEM_OF)},
+    {USAGE_RULE_TEXT, BELOW(0, KEY_LOGPROBS)},
     {USAGE_RULE_WHOLE, BELOW(4, KEY_OUTPUT)},
     {USAGE_RULE_INPUT, AT(KEY_RESPONSE, KEY_USAGE, KEY_INPUT_TOKENS)},
     {USAGE_RULE_OUTPUT, AT(KEY_RESPONSE, KEY_USAGE, KEY_OUTPUT_TOKENS)},
@@ -150,6 +173,7 @@ static const struct usage_rule_row usage_rule_anthropic[] = {
     {USAGE_RULE_TEXT, BELOW(1, KEY_DELTA)},
     {USAGE_RULE_TEXT, BELOW(1, KEY_CONTENT_BLOCK)},
     {USAGE_RULE_TEXT, BELOW(2, KEY_CONTENT)},
+    {USAGE_RULE_TEXT, BELOW(2, KEY_MESSAGE, KEY_CONTENT)},
     {USAGE_RULE_INPUT, AT(KEY_MESSAGE, KEY_USAGE, KEY_INPUT_TOKENS)},
     {USAGE_RULE_INPUT_MORE, AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_CREATION)},
     {USAGE_RULE_INPUT_CACHE, AT(KEY_MESSAGE, KEY_USAGE, KEY_CACHE_READ)},
@@ -161,6 +185,7 @@ static const struct usage_rule_row usage_rule_anthropic[] = {
 
 static const struct usage_rule_row usage_rule_gemini[] = {
     {USAGE_RULE_TEXT, BELOW(4, KEY_CANDIDATES, KEY_ITEM, KEY_CONTENT)},
+    {USAGE_RULE_TEXT, BELOW(0, KEY_CANDIDATES, KEY_ITEM, KEY_LOGPROBS_RESULT)},
     {USAGE_RULE_FINISH, AT(KEY_CANDIDATES, KEY_ITEM, KEY_FINISH_REASON)},
     {USAGE_RULE_INPUT, AT(KEY_USAGE_METADATA, KEY_PROMPT_COUNT)},
     {USAGE_RULE_INPUT_MORE, AT(KEY_USAGE_METADATA, KEY_TOOL_PROMPT_COUNT)},
@@ -190,7 +215,11 @@ static const struct usage_rule_list {
  * below, in a tool's arguments, they are. */
 static const uint8_t usage_rule_labels[] = {KEY_TYPE, KEY_ROLE, KEY_ID,
     KEY_CALL_ID, KEY_ITEM_ID, KEY_STATUS, KEY_SIGNATURE, KEY_THOUGHT_SIGNATURE,
-    KEY_STOP_REASON};
+    KEY_STOP_REASON, KEY_ENCRYPTED};
+
+/* Below these keys a model writes whole JSON: names, numbers, all of it. */
+static const uint8_t usage_rule_own_keys[] = {KEY_ARGS, KEY_INPUT, KEY_ACTION,
+    KEY_ACTIONS, KEY_ARGUMENTS, KEY_OPERATION, KEY_PARTIAL_ARGS};
 
 uint8_t
 usage_rule_key(const char *key, size_t len)
@@ -229,9 +258,33 @@ usage_rule_fits(
 	return memcmp(row->steps, path, row->count) == 0;
 }
 
-enum usage_rule_kind
-usage_rule_find(enum provider_usage format, const uint8_t *path, size_t depth)
+/* Is the end of a path that fits row the model's own JSON? */
+static enum usage_rule_own
+usage_rule_owner(
+    const struct usage_rule_row *row, const uint8_t *path, size_t depth)
 {
+	for (size_t i = row->count; i < depth && row->below; i++) {
+		if (memchr(usage_rule_own_keys, path[i],
+			sizeof(usage_rule_own_keys)) != NULL)
+			return i + 1 < depth ? USAGE_RULE_INSIDE
+					     : USAGE_RULE_ROOT;
+	}
+	return USAGE_RULE_THEIRS;
+}
+
+static bool
+usage_rule_is_hidden(
+    const struct usage_rule_row *row, const uint8_t *path, size_t depth)
+{
+	return row->below && depth <= row->count + row->labels &&
+	       usage_rule_is_label(path[depth - 1]);
+}
+
+enum usage_rule_kind
+usage_rule_find(enum provider_usage format, const uint8_t *path, size_t depth,
+    enum usage_rule_own *own_r)
+{
+	*own_r = USAGE_RULE_THEIRS;
 	/* Gemini's stream may be one list of what are events elsewhere. */
 	if (format == PROVIDER_USAGE_GEMINI && depth > 0 &&
 	    path[0] == JSON_WALK_ITEM) {
@@ -246,8 +299,9 @@ usage_rule_find(enum provider_usage format, const uint8_t *path, size_t depth)
 
 		if (!usage_rule_fits(row, path, depth))
 			continue;
-		return row->below && depth <= row->count + row->labels &&
-			       usage_rule_is_label(path[depth - 1])
+		*own_r = usage_rule_owner(row, path, depth);
+		return *own_r == USAGE_RULE_THEIRS &&
+			       usage_rule_is_hidden(row, path, depth)
 			   ? USAGE_RULE_NONE
 			   : row->kind;
 	}
@@ -258,6 +312,13 @@ static bool
 usage_rule_says(const char *text, size_t len, const char *word)
 {
 	return strlen(word) == len && memcmp(text, word, len) == 0;
+}
+
+bool
+usage_rule_is_copy(enum provider_usage format, const char *type, size_t len)
+{
+	return format == PROVIDER_USAGE_OPENAI_RESPONSES &&
+	       usage_rule_says(type, len, "response.output_item.done");
 }
 
 bool

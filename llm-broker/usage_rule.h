@@ -25,17 +25,30 @@ enum usage_rule_kind {
 	/* not numbers */
 	USAGE_RULE_TEXT,   /* every string below: the agent got it */
 	USAGE_RULE_WHOLE,  /* the same, in a copy of the whole at the end */
+	USAGE_RULE_PART,   /* new, or a copy: usage_rule_is_copy */
 	USAGE_RULE_CHOICE, /* an element: this event carries an answer */
 	USAGE_RULE_TYPE,   /* names the event */
 	USAGE_RULE_FINISH  /* its being there ends the answer */
+};
+
+/* Whose structure stands there: names and numbers count where it is the
+ * model's, a tool's arguments that came as an object. */
+enum usage_rule_own {
+	USAGE_RULE_THEIRS, /* the provider's format */
+	USAGE_RULE_ROOT,   /* the value that the model wrote */
+	USAGE_RULE_INSIDE  /* a part of it */
 };
 
 /* The step of a key; JSON_WALK_OTHER for one in no rule. */
 uint8_t usage_rule_key(const char *key, size_t len);
 
 /* What stands at this path. */
-enum usage_rule_kind usage_rule_find(
-    enum provider_usage format, const uint8_t *path, size_t depth);
+enum usage_rule_kind usage_rule_find(enum provider_usage format,
+    const uint8_t *path, size_t depth, enum usage_rule_own *own_r);
+
+/* Does an event of this type have a PART of what came before it? */
+bool usage_rule_is_copy(
+    enum provider_usage format, const char *type, size_t len);
 
 /* Does an event of this type end the answer? */
 bool usage_rule_is_last(

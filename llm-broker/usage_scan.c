@@ -31,6 +31,7 @@ struct usage_scan_event {
 	size_t line_len; /* without its end; a last '\r' counts */
 	bool cr;         /* the line ends with '\r' so far */
 	bool has_data, has_choice, has_usage;
+	bool is_copy;                       /* usage_rule_is_copy */
 	bool passing;                       /* strip: it is known to go on */
 	char head[sizeof(usage_scan_done)]; /* its first bytes of data */
 	size_t head_len;
@@ -41,9 +42,10 @@ struct usage_scan {
 	bool is_stream, strip;
 	struct json_walk walk;
 	enum usage_rule_kind kind; /* of the value that is being read */
+	enum usage_rule_own own;
 	uint64_t registers[USAGE_RULE_REGISTERS];
 	bool said[USAGE_RULE_REGISTERS];
-	uint64_t text, whole; /* characters */
+	uint64_t text, whole, parts; /* characters */
 	struct usage_counts counts;
 	struct usage_scan_event event;
 	struct buffer held; /* strip: the event so far */
@@ -52,19 +54,52 @@ struct usage_scan {
 /* --- what the walk finds --- */
 
 static uint64_t *
+usage_scan_counter(struct usage_scan *scan, enum usage_rule_kind kind)
+{
+	if (kind == USAGE_RULE_TEXT)
+		return &scan->text;
+	if (kind == USAGE_RULE_WHOLE)
+		return &scan->whole;
+	if (kind != USAGE_RULE_PART)
+		return NULL;
+	return scan->event.is_copy ? &scan->parts : &scan->text;
+}
+
+/* A name that the model wrote, its quotes and its colon. */
+static uint64_t *
+usage_scan_name(struct json_walk *walk)
+{
+	struct usage_scan *scan = walk->context;
+	size_t steps = walk->depth - 1 < JSON_WALK_STEPS ? walk->depth - 1
+							 : JSON_WALK_STEPS;
+	enum usage_rule_own own;
+	uint64_t *counter = usage_scan_counter(
+	    scan, usage_rule_find(scan->format, walk->path, steps, &own));
+
+	if (counter == NULL || own == USAGE_RULE_THEIRS)
+		return NULL;
+	*counter += 3;
+	return counter;
+}
+
+/* What the model wrote is as long as its text would be: a comma, quotes or
+ * brackets around it, and in usage_scan_end the digits of a number. */
+static uint64_t *
 usage_scan_begin(struct json_walk *walk, enum json_walk_kind kind)
 {
 	struct usage_scan *scan = walk->context;
+	uint64_t *counter;
 
-	scan->kind =
-	    usage_rule_find(scan->format, walk->path, json_walk_steps(walk));
+	scan->kind = usage_rule_find(
+	    scan->format, walk->path, json_walk_steps(walk), &scan->own);
 	if (scan->kind == USAGE_RULE_CHOICE)
 		scan->event.has_choice = true;
-	if (kind == JSON_WALK_TEXT_KIND && scan->kind == USAGE_RULE_TEXT)
-		return &scan->text;
-	if (kind == JSON_WALK_TEXT_KIND && scan->kind == USAGE_RULE_WHOLE)
-		return &scan->whole;
-	return NULL;
+	counter = usage_scan_counter(scan, scan->kind);
+	if (counter == NULL)
+		return NULL;
+	if (scan->own == USAGE_RULE_INSIDE)
+		*counter += kind == JSON_WALK_SCALAR_KIND ? 1 : 3;
+	return kind == JSON_WALK_TEXT_KIND ? counter : NULL;
 }
 
 /* A whole number of at most 15 digits. */
@@ -90,12 +125,17 @@ usage_scan_end(struct json_walk *walk, enum json_walk_kind kind,
 	uint64_t value;
 
 	if (kind == JSON_WALK_TEXT_KIND) {
+		if (scan->kind == USAGE_RULE_TYPE &&
+		    usage_rule_is_copy(scan->format, text, len))
+			scan->event.is_copy = true;
 		if (scan->kind == USAGE_RULE_FINISH ||
 		    (scan->kind == USAGE_RULE_TYPE &&
 			usage_rule_is_last(scan->format, text, len)))
 			scan->counts.finished = true;
 		return;
 	}
+	if (scan->own == USAGE_RULE_INSIDE)
+		*usage_scan_counter(scan, scan->kind) += walk->text_len;
 	if (scan->kind == USAGE_RULE_NONE ||
 	    scan->kind >= USAGE_RULE_REGISTERS ||
 	    !usage_scan_number(text, len, &value))
@@ -106,7 +146,7 @@ usage_scan_end(struct json_walk *walk, enum json_walk_kind kind,
 }
 
 static const struct json_walk_handlers usage_scan_handlers = {
-    usage_rule_key, usage_scan_begin, usage_scan_end};
+    usage_rule_key, usage_scan_name, usage_scan_begin, usage_scan_end};
 
 /* --- counts --- */
 
@@ -146,8 +186,11 @@ usage_scan_sum(struct usage_scan *scan)
 	    registers[USAGE_RULE_INPUT_CACHE] + registers[USAGE_RULE_CACHED];
 	counts->output_tokens =
 	    registers[USAGE_RULE_OUTPUT] + registers[USAGE_RULE_OUTPUT_MORE];
+	/* The same text up to three times, whichever of them is complete. */
 	counts->output_chars =
 	    scan->text > scan->whole ? scan->text : scan->whole;
+	if (scan->parts > counts->output_chars)
+		counts->output_chars = scan->parts;
 	counts->known = usage_scan_is_known(scan);
 }
 

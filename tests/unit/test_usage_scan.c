@@ -39,7 +39,7 @@ static const struct test_usage_scan_row test_usage_scan_rows[] = {
 	"\"arguments\":\"{}\"}}]},\"logprobs\":{\"content\":[{\"token\":"
 	"\"zz\"}]}}],\"usage\":{\"prompt_tokens\":11,\"completion_tokens\":7,"
 	"\"total_tokens\":18,\"prompt_tokens_details\":{\"cached_tokens\":4}}}",
-	11, 7, 4, 11, true, true},
+	11, 7, 4, 13, true, true},
     {"chat without usage", CHAT, false,
 	"{\"choices\":[{\"message\":{\"content\":\"abc\"}}]}", 0, 0, 0, 3,
 	false, true},
@@ -93,7 +93,7 @@ static const struct test_usage_scan_row test_usage_scan_rows[] = {
 	"\"name\":\"f\",\"input\":{\"q\":\"xy\"}}],\"usage\":{"
 	"\"input_tokens\":10,\"cache_creation_input_tokens\":3,"
 	"\"cache_read_input_tokens\":20,\"output_tokens\":6}}",
-	33, 6, 20, 8, true, true},
+	33, 6, 20, 15, true, true},
     {"anthropic stream", ANTHROPIC, true,
 	"event: message_start\ndata: {\"type\":\"message_start\",\"message\":{"
 	"\"id\":\"m\",\"content\":[],\"usage\":{\"input_tokens\":10,"
@@ -119,7 +119,7 @@ static const struct test_usage_scan_row test_usage_scan_rows[] = {
 	"\"promptTokenCount\":9,\"candidatesTokenCount\":4,"
 	"\"thoughtsTokenCount\":5,\"cachedContentTokenCount\":2,"
 	"\"toolUsePromptTokenCount\":1}}",
-	10, 9, 2, 6, true, true},
+	10, 9, 2, 13, true, true},
     {"gemini list", GEMINI, false,
 	"[{\"candidates\":[{\"content\":{\"parts\":[{\"text\":\"ab\"}]}}],"
 	"\"usageMetadata\":{\"promptTokenCount\":9,\"candidatesTokenCount\":1}}"
@@ -146,11 +146,73 @@ static const struct test_usage_scan_row test_usage_scan_rows[] = {
 	"{\"content\":[{\"type\":\"tool_use\",\"id\":\"x\",\"input\":{\"type\":"
 	"\"abc\",\"id\":\"de\"}}],\"usage\":{\"input_tokens\":1,"
 	"\"output_tokens\":2}}",
-	1, 2, 0, 5, true, true},
+	1, 2, 0, 23, true, true},
     {"labels of a call's arguments are text", GEMINI, false,
 	"{\"candidates\":[{\"content\":{\"role\":\"model\",\"parts\":[{"
 	"\"functionCall\":{\"id\":\"x\",\"args\":{\"id\":\"abc\"}}}]}}]}",
+	0, 0, 0, 11, false, true},
+    /* What the model writes as an object counts as its text, with a comma
+     * for each value: here {"x1":-12.5,"y":[true,{"id":""}]}. */
+    {"names and numbers of a tool's input", ANTHROPIC, false,
+	"{\"content\":[{\"type\":\"tool_use\",\"name\":\"f\",\"input\":"
+	"{\"x1\":-12.5, \"y\": [true, {\"id\":\"\"}]}}]}",
+	0, 0, 0, 1 + 34, false, true},
+    {"an empty one", ANTHROPIC, true,
+	"data: {\"type\":\"content_block_start\",\"content_block\":{\"type\":"
+	"\"tool_use\",\"id\":\"t\",\"name\":\"f\",\"input\":{}}}\n\n",
+	0, 0, 0, 1, false, false},
+    {"a whole message in front", ANTHROPIC, true,
+	"data: {\"type\":\"message_start\",\"message\":{\"content\":[{"
+	"\"type\":\"text\",\"text\":\"abc\"}]}}\n\n",
+	0, 0, 0, 3, false, false},
+    {"names and numbers of a call's arguments", GEMINI, false,
+	"{\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{"
+	"\"name\":\"f\",\"args\":{\"secret\":123456789012345678901234567890"
+	"1234567890123456789012345678901234567890}}}]}}]}",
+	0, 0, 0, 1 + 9 + 1 + 70, false, true},
+    {"arguments in pieces", GEMINI, true,
+	"data: {\"candidates\":[{\"content\":{\"parts\":[{\"functionCall\":{"
+	"\"partialArgs\":[{\"jsonPath\":\"$.a\",\"numberValue\":12}]}}]}}]}"
+	"\n\n",
+	0, 0, 0, 3 + (11 + 1 + 5) + (14 + 1 + 2), false, false},
+    {"arguments as an object", CHAT, false,
+	"{\"choices\":[{\"message\":{\"tool_calls\":[{\"id\":\"c\","
+	"\"function\":{\"name\":\"f\",\"arguments\":{\"k\":1}}}],"
+	"\"function_call\":{\"name\":\"g\",\"arguments\":\"{}\"},\"refusal\":"
+	"\"no\"}}]}",
+	0, 0, 0, 1 + 6 + 1 + 2 + 2, false, true},
+    {"alternatives", GEMINI, false,
+	"{\"candidates\":[{\"logprobsResult\":{\"topCandidates\":[{"
+	"\"candidates\":[{\"token\":\"abc\",\"tokenId\":12}]}]}}]}",
 	0, 0, 0, 3, false, true},
+    {"alternatives of a part", RESPONSES, true,
+	"data: {\"delta\":\"a\",\"logprobs\":[{\"token\":\"a\","
+	"\"top_logprobs\":[{\"token\":\"bc\"}]}]}\n\n",
+	0, 0, 0, 4, false, false},
+    {"an action with an environment", RESPONSES, false,
+	"{\"output\":[{\"type\":\"local_shell_call\",\"action\":{\"type\":"
+	"\"exec\",\"env\":{\"id\":\"v\"}}}]}",
+	0, 0, 0, (7 + 1 + 6) + (6 + 3) + (5 + 1 + 3), false, true},
+    {"a call whose stream is cut", RESPONSES, true,
+	"data: {\"type\":\"response.output_item.added\",\"item\":{\"type\":"
+	"\"function_call\",\"id\":\"i\",\"call_id\":\"c\",\"name\":"
+	"\"abcdef\",\"arguments\":\"\"}}\n\ndata: {\"type\":"
+	"\"response.function_call_arguments.delta\",\"delta\":\"{}\"}\n\n",
+	0, 0, 0, 8, false, false},
+    {"a call that is told twice", RESPONSES, true,
+	"data: {\"type\":\"response.output_item.added\",\"item\":{\"name\":"
+	"\"ab\"}}\n\ndata: {\"delta\":\"{}\"}\n\ndata: {\"type\":"
+	"\"response.output_item.done\",\"item\":{\"name\":\"ab\","
+	"\"arguments\":\"{}\"}}\n\n",
+	0, 0, 0, 4, false, false},
+    {"a part that comes only at its end", RESPONSES, true,
+	"data: {\"type\":\"response.output_item.done\",\"item\":{\"content\":["
+	"{\"type\":\"output_text\",\"text\":\"abc\"}]}}\n\n",
+	0, 0, 0, 3, false, false},
+    {"reasoning that only the provider reads", RESPONSES, false,
+	"{\"output\":[{\"type\":\"reasoning\",\"encrypted_content\":\"xyz\","
+	"\"summary\":[{\"type\":\"summary_text\",\"text\":\"ab\"}]}]}",
+	0, 0, 0, 2, false, true},
     {"numbers that are none", CHAT, false,
 	"{\"usage\":{\"prompt_tokens\":-3,\"completion_tokens\":1.5,"
 	"\"prompt_tokens_details\":{\"cached_tokens\":99999999999999999999}},"
