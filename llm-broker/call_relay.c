@@ -25,7 +25,6 @@ enum call_relay_phase {
 struct call_relay {
 	enum call_relay_phase phase;
 	struct call_relay_options options;
-	struct redact_set patterns;
 	struct redact *redact;
 	struct usage_scan *scan;
 	struct response_filter_head head;
@@ -74,8 +73,6 @@ call_relay_new(
 	if (relay == NULL)
 		return RESULT_NO_MEMORY;
 	relay->options = *options;
-	relay->patterns = *options->patterns;
-	relay->options.patterns = &relay->patterns;
 	relay->word = "";
 	memcpy(relay->tail, "\n\n\n\n", sizeof(relay->tail));
 	buffer_init(&relay->kept, HTTP_HEAD_BYTES_MAX + 1);
@@ -175,7 +172,7 @@ call_relay_open_body(struct call_relay *relay)
 				      : CALL_RELAY_WHOLE_MAX);
 	if (call_relay_is_error(relay))
 		return RESULT_OK;
-	result = redact_new(&relay->patterns, &relay->redact);
+	result = redact_new(relay->options.patterns, &relay->redact);
 	if (result == RESULT_OK)
 		result = usage_scan_new(relay->options.path->usage,
 		    head->event_stream, relay->options.strip, &relay->scan);
@@ -212,7 +209,7 @@ call_relay_judge(
 
 	buffer_init(&fields, RESPONSE_FILTER_FIELDS_MAX);
 	status = response_filter_read(bytes, len, relay->options.path,
-	    &relay->patterns, &relay->head, &fields);
+	    relay->options.patterns, &relay->head, &fields);
 	*used_r = status == RESPONSE_FILTER_MORE ? 0 : relay->head.head_len;
 	if (status == RESPONSE_FILTER_REFUSED)
 		done = call_relay_fail(relay, relay->head.code);
@@ -557,7 +554,7 @@ call_relay_reusable(const struct call_relay *relay)
 const struct redact_set *
 call_relay_patterns_borrow(const struct call_relay *relay)
 {
-	return &relay->patterns;
+	return relay->options.patterns;
 }
 
 const struct usage_counts *

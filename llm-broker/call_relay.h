@@ -37,8 +37,8 @@ void call_relay_space_free(struct call_relay_space *space);
 
 struct call_relay_options {
 	const struct provider_path *path;
-	const struct redact_set *patterns;
-	bool stream;        /* the request asked for one */
+	const struct redact_set *patterns; /* outlives the relay */
+	bool stream;                       /* the request asked for one */
 	bool strip;         /* leave out the usage chunk we asked for */
 	bool collect;       /* keep the whole body instead of passing it on */
 	bool keep_alive;    /* of the agent's connection */

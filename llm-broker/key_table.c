@@ -19,8 +19,7 @@ struct key_table_row {
 	const struct provider *provider;
 	bool keyless;
 	enum key_table_status status;
-	size_t current; /* patterns of the key in use; others follow */
-	struct redact_set set;
+	struct redact_set set; /* of every key it had: never fewer */
 };
 
 struct key_table {
@@ -68,40 +67,12 @@ key_table_find(struct key_table *table, const char *provider)
 	return NULL;
 }
 
-static bool
-key_table_has(
-    const struct redact_set *set, const struct redact_pattern *pattern)
-{
-	for (size_t i = 0; i < set->count; i++)
-		if (memcmp(set->patterns[i].digest, pattern->digest,
-			sizeof(pattern->digest)) == 0)
-			return true;
-	return false;
-}
-
-/* The new patterns, and behind them those of the key before. */
-static void
-key_table_replace(struct key_table_row *row, const struct redact_set *set)
-{
-	struct redact_set old = row->set;
-	size_t kept = row->current;
-
-	row->set = *set;
-	row->current = set->count;
-	for (size_t i = 0; i < kept && row->set.count < REDACT_PATTERNS_MAX;
-	     i++)
-		if (!key_table_has(&row->set, &old.patterns[i]))
-			row->set.patterns[row->set.count++] = old.patterns[i];
-}
-
 void
 key_table_set(struct key_table *table, const char *provider, const char *status,
     const json_t *patterns, struct json_fault *fault)
 {
 	struct key_table_row *row = key_table_find(table, provider);
-	struct redact_set set;
 
-	redact_set_read(patterns, "key_pattern.patterns", &set, fault);
 	if (row == NULL) {
 		json_field_fault(fault,
 		    "key_pattern.provider is %.32s, which is not configured",
@@ -109,14 +80,14 @@ key_table_set(struct key_table *table, const char *provider, const char *status,
 		return;
 	}
 	row->status = KEY_TABLE_MISSING;
+	redact_set_read(patterns, "key_pattern.patterns", &row->set, fault);
 	if (fault->text[0] != '\0' || strcmp(status, "found") != 0)
 		return;
-	if (set.count == 0 && !row->keyless) {
+	if (json_array_size(patterns) == 0 && !row->keyless) {
 		json_field_fault(fault,
 		    "key_pattern.patterns is empty: nothing could be found");
 		return;
 	}
-	key_table_replace(row, &set);
 	row->status = KEY_TABLE_FOUND;
 }
 

@@ -24,9 +24,10 @@ enum result key_table_new(const struct provider *const *providers,
     const bool *keyless, struct key_table **table_r);
 void key_table_free(struct key_table **table);
 
-/* A `key_pattern` message. The patterns of a key that was replaced are kept
- * beside the new ones: a provider that knows it can still repeat it. The
- * fault names what is wrong; then the provider has no key. */
+/* A `key_pattern` message. The patterns of every key that was replaced are
+ * kept as long as the table: a provider that knows it can still repeat it,
+ * and a call that was sent with it can still be waited for. When no room is
+ * left the provider has no key, as with every fault. */
 void key_table_set(struct key_table *table, const char *provider,
     const char *status, const json_t *patterns, struct json_fault *fault);
 
@@ -39,7 +40,8 @@ bool key_table_may_call(
     const struct key_table *table, const struct provider *provider);
 
 /* What to overwrite in responses of this provider, or NULL: that is not
- * known, and no response may be passed on. */
+ * known, and no response may be passed on. It lives as long as the table,
+ * and grows. */
 const struct redact_set *key_table_patterns_borrow(
     const struct key_table *table, const struct provider *provider);
 

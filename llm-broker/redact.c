@@ -15,8 +15,7 @@
 #define REDACT_SLICE 65536U /* bytes looked at in one go */
 
 struct redact {
-	struct redact_set set;
-	struct redact_match_table table;
+	const struct redact_set *set;
 	struct buffer held; /* from where a key may begin */
 	uint64_t count;
 };
@@ -29,9 +28,8 @@ redact_new(const struct redact_set *set, struct redact **redact_r)
 	*redact_r = redact;
 	if (redact == NULL)
 		return RESULT_NO_MEMORY;
-	redact->set = *set;
+	redact->set = set;
 	redact->count = 0;
-	redact_match_prepare(set, &redact->table);
 	buffer_init(&redact->held, REDACT_HELD_MAX + REDACT_SLICE);
 	return RESULT_OK;
 }
@@ -102,8 +100,7 @@ static enum result
 redact_pass(struct redact *redact, const char *bytes, size_t len, bool last,
     struct buffer *out, size_t *done_r)
 {
-	const struct redact_match match = {
-	    &redact->set, &redact->table, bytes, len, last};
+	const struct redact_match match = {redact->set, bytes, len, last};
 	enum redact_match_verdict verdict = REDACT_MATCH_YES;
 	enum result result = RESULT_OK;
 	size_t at = 0, from = 0, span = 0;
@@ -189,14 +186,12 @@ redact_count(const struct redact *redact)
 bool
 redact_text(const struct redact_set *set, char *text, size_t len)
 {
-	struct redact_match_table table;
-	const struct redact_match match = {set, &table, text, len, true};
+	const struct redact_match match = {set, text, len, true};
 	bool found = false;
 	size_t at = 0, span = 0;
 
 	if (set->count == 0)
 		return false;
-	redact_match_prepare(set, &table);
 	while (redact_next(&match, &at, &span) == REDACT_MATCH_YES) {
 		memset(text + at, '*', span);
 		at += span;

@@ -26,7 +26,9 @@
 #include "common/json_field.h"
 #include "common/result.h"
 
-#define REDACT_PATTERNS_MAX 16U
+#define REDACT_PATTERNS_MAX 16U /* of one key */
+#define REDACT_SET_MAX 64U      /* of all keys of a run: a bit each */
+#define REDACT_AHEAD 4U         /* bytes looked at before one is tried */
 #define REDACT_PREFIX_MAX 8U
 #define REDACT_SALT_LEN 16U
 #define REDACT_DIGEST_LEN 32U
@@ -51,18 +53,28 @@ struct redact_pattern {
 	uint8_t salt[REDACT_SALT_LEN], digest[REDACT_DIGEST_LEN];
 };
 
+/* All zero: empty. Patterns are added, never taken away. */
 struct redact_set {
-	struct redact_pattern patterns[REDACT_PATTERNS_MAX];
+	struct redact_pattern patterns[REDACT_SET_MAX];
 	size_t count;
+	/* Of redact_match.c: which of them can have a byte as their first,
+	 * second, ... when it stands there as it is; which begin with a sign
+	 * of an escape. */
+	uint64_t may[REDACT_AHEAD][256], signs;
 };
 
-/* Strict; the fault names the pattern and field. */
+/* One more; one that is there already is not added again. RESULT_TOO_LONG:
+ * there is no room. */
+enum result redact_set_add(
+    struct redact_set *set, const struct redact_pattern *pattern);
+/* Strict, at most REDACT_PATTERNS_MAX; the fault names the pattern and
+ * field, and then nothing was added. */
 void redact_set_read(const json_t *patterns, const char *path,
-    struct redact_set *set_r, struct json_fault *fault);
+    struct redact_set *set, struct json_fault *fault);
 
 struct redact; /* state of one stream; opaque */
 
-/* set is copied. */
+/* set is borrowed; what is added to it is looked for from then on. */
 enum result redact_new(const struct redact_set *set, struct redact **redact_r);
 void redact_free(struct redact **redact);
 

@@ -223,10 +223,10 @@ redact_match_is_sign(uint8_t byte)
 
 /* The same for an escape: a lone backslash before most bytes means that
  * byte, a percent sign before what is no digit means itself. */
-static unsigned
+static uint64_t
 redact_match_ahead_sign(const struct redact_match *match, size_t at)
 {
-	const struct redact_match_table *table = match->table;
+	const struct redact_set *table = match->set;
 	uint8_t sign = (uint8_t)match->bytes[at], next;
 
 	if (at + 1 >= match->len)
@@ -238,23 +238,23 @@ redact_match_ahead_sign(const struct redact_match *match, size_t at)
 		return redact_match_hex(next) >= 0 ? table->may[0][sign]
 						   : table->signs;
 	return next == 'u' ? table->may[0][sign]
-			   : (unsigned)(table->may[0][next] | table->signs);
+			   : table->may[0][next] | table->signs;
 }
 
 /* Which patterns can begin at this byte, by the few bytes that stand there
  * as they are. */
-static unsigned
+static uint64_t
 redact_match_ahead(const struct redact_match *match, size_t at)
 {
 	const uint8_t *bytes = (const uint8_t *)match->bytes;
-	unsigned may = match->table->may[0][bytes[at]];
+	uint64_t may = match->set->may[0][bytes[at]];
 
 	if (redact_match_is_sign(bytes[at]))
 		return redact_match_ahead_sign(match, at);
-	for (unsigned i = 1; i < REDACT_MATCH_AHEAD && may != 0; i++) {
+	for (unsigned i = 1; i < REDACT_AHEAD && may != 0; i++) {
 		if (at + i >= match->len || redact_match_is_sign(bytes[at + i]))
 			break;
-		may &= match->table->may[i][bytes[at + i]];
+		may &= match->set->may[i][bytes[at + i]];
 	}
 	return may;
 }
@@ -279,7 +279,7 @@ enum redact_match_verdict
 redact_match_at(const struct redact_match *match, size_t at, size_t *span_r)
 {
 	enum redact_match_verdict found = REDACT_MATCH_NO, verdict;
-	unsigned may = redact_match_ahead(match, at);
+	uint64_t may = redact_match_ahead(match, at);
 
 	for (size_t i = 0; may != 0; i++, may >>= 1) {
 		if ((may & 1) == 0)
@@ -300,9 +300,9 @@ redact_match_skip(const struct redact_match *match, size_t at)
 {
 	const uint8_t *bytes = (const uint8_t *)match->bytes;
 	const uint8_t *here = bytes + at, *last = bytes + match->len - 1;
-	const uint16_t *first = match->table->may[0];
-	const uint16_t *second = match->table->may[1];
-	unsigned may;
+	const uint64_t *first = match->set->may[0];
+	const uint64_t *second = match->set->may[1];
+	uint64_t may;
 
 	if (at >= match->len)
 		return at;
@@ -318,42 +318,33 @@ redact_match_skip(const struct redact_match *match, size_t at)
 /* Every spelling of a byte in the form's one spelling. */
 static void
 redact_match_mark(
-    uint16_t may[256], enum redact_form form, uint8_t byte, unsigned bit)
+    uint64_t may[256], enum redact_form form, uint8_t byte, uint64_t bit)
 {
-	may[byte] |= (uint16_t)bit;
+	may[byte] |= bit;
 	if (form == REDACT_HEX && byte >= 'a')
-		may[byte - 'a' + 'A'] |= (uint16_t)bit;
+		may[byte - 'a' + 'A'] |= bit;
 	if (form == REDACT_BASE64 && byte == '+')
-		may['-'] |= (uint16_t)bit;
+		may['-'] |= bit;
 	if (form == REDACT_BASE64 && byte == '/')
-		may['_'] |= (uint16_t)bit;
-}
-
-static void
-redact_match_prepare_one(const struct redact_pattern *pattern, unsigned bit,
-    struct redact_match_table *table)
-{
-	for (unsigned k = 0; k < REDACT_MATCH_AHEAD; k++) {
-		if (k < pattern->prefix_len)
-			redact_match_mark(table->may[k], pattern->form,
-			    pattern->prefix[k], bit);
-		for (unsigned byte = 0; byte < 256 && k >= pattern->prefix_len;
-		     byte++)
-			table->may[k][byte] |= (uint16_t)bit;
-	}
-	if (redact_match_is_sign(pattern->prefix[0]))
-		table->signs |= (uint16_t)bit;
+		may['_'] |= bit;
 }
 
 void
-redact_match_prepare(
-    const struct redact_set *set, struct redact_match_table *table_r)
+redact_match_prepare(struct redact_set *set, size_t i)
 {
-	unsigned all = (1U << set->count) - 1;
+	const struct redact_pattern *pattern = &set->patterns[i];
+	uint64_t bit = UINT64_C(1) << i;
 
-	memset(table_r, 0, sizeof(*table_r));
-	for (size_t i = 0; i < set->count; i++)
-		redact_match_prepare_one(&set->patterns[i], 1U << i, table_r);
-	for (unsigned k = 0; k < REDACT_MATCH_AHEAD; k++)
-		table_r->may[k]['%'] = table_r->may[k]['\\'] = (uint16_t)all;
+	for (unsigned k = 0; k < REDACT_AHEAD; k++) {
+		if (k < pattern->prefix_len)
+			redact_match_mark(set->may[k], pattern->form,
+			    pattern->prefix[k], bit);
+		for (unsigned byte = 0; byte < 256 && k >= pattern->prefix_len;
+		     byte++)
+			set->may[k][byte] |= bit;
+		set->may[k]['%'] |= bit;
+		set->may[k]['\\'] |= bit;
+	}
+	if (redact_match_is_sign(pattern->prefix[0]))
+		set->signs |= bit;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Does a key begin at this byte? One start at a time, through percent and
- * JSON escapes. Pure; used by redact.c alone.
+ * JSON escapes. Pure; used by redact.c and redact_set.c.
  */
 #ifndef LLM_BROKER_REDACT_MATCH_H
 #define LLM_BROKER_REDACT_MATCH_H
@@ -21,21 +21,12 @@ enum redact_match_verdict {
 	REDACT_MATCH_YES
 };
 
-#define REDACT_MATCH_AHEAD 4U /* bytes looked at before a pattern is tried */
-
-/* Which patterns (a bit each) can have a byte as their first, second, ...
- * when it stands there as it is. */
-struct redact_match_table {
-	uint16_t may[REDACT_MATCH_AHEAD][256];
-	uint16_t signs; /* begin with '%' or '\\' themselves */
-};
-void redact_match_prepare(
-    const struct redact_set *set, struct redact_match_table *table_r);
+/* Mark where pattern i of set can begin. */
+void redact_match_prepare(struct redact_set *set, size_t i);
 
 /* What is looked at; last: nothing follows, so there is no MORE. */
 struct redact_match {
 	const struct redact_set *set;
-	const struct redact_match_table *table;
 	const char *bytes;
 	size_t len;
 	bool last;

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "llm-broker/redact.h"
+#include "llm-broker/redact_match.h"
 
 static const char *const redact_set_keys[] = {
     "form", "prefix", "length", "salt", "digest", NULL};
@@ -84,24 +84,70 @@ redact_set_pattern(const json_t *object, const char *path,
 	    REDACT_DIGEST_LEN, REDACT_DIGEST_LEN, &len, fault);
 }
 
+static bool
+redact_set_has(
+    const struct redact_set *set, const struct redact_pattern *pattern)
+{
+	for (size_t i = 0; i < set->count; i++)
+		if (memcmp(set->patterns[i].digest, pattern->digest,
+			sizeof(pattern->digest)) == 0)
+			return true;
+	return false;
+}
+
+enum result
+redact_set_add(struct redact_set *set, const struct redact_pattern *pattern)
+{
+	if (redact_set_has(set, pattern))
+		return RESULT_OK;
+	if (set->count == REDACT_SET_MAX)
+		return RESULT_TOO_LONG;
+	set->patterns[set->count] = *pattern;
+	redact_match_prepare(set, set->count++);
+	return RESULT_OK;
+}
+
+/* All of them or none. */
+static void
+redact_set_add_all(struct redact_set *set,
+    const struct redact_pattern *patterns, size_t count,
+    struct json_fault *fault)
+{
+	size_t more = 0;
+
+	for (size_t i = 0; i < count; i++)
+		more += !redact_set_has(set, &patterns[i]);
+	if (more > REDACT_SET_MAX - set->count) {
+		json_field_fault(fault,
+		    "no room is left to look for one more key: a run remembers "
+		    "%u patterns of those it had",
+		    REDACT_SET_MAX);
+		return;
+	}
+	for (size_t i = 0; i < count; i++)
+		(void)redact_set_add(set, &patterns[i]);
+}
+
 void
 redact_set_read(const json_t *patterns, const char *path,
-    struct redact_set *set_r, struct json_fault *fault)
+    struct redact_set *set, struct json_fault *fault)
 {
+	struct redact_pattern found[REDACT_PATTERNS_MAX];
 	size_t count = json_array_size(patterns);
 
-	memset(set_r, 0, sizeof(*set_r));
 	if (!json_is_array(patterns) || count > REDACT_PATTERNS_MAX) {
 		json_field_fault(fault, "%s must be a list of at most %u", path,
 		    REDACT_PATTERNS_MAX);
 		return;
 	}
+	memset(found, 0, sizeof(found));
 	for (size_t i = 0; i < count; i++) {
 		char place[64];
 
 		(void)snprintf(place, sizeof(place), "%s[%zu]", path, i);
-		redact_set_pattern(json_array_get(patterns, i), place,
-		    &set_r->patterns[i], fault);
+		redact_set_pattern(
+		    json_array_get(patterns, i), place, &found[i], fault);
 	}
-	set_r->count = fault->text[0] == '\0' ? count : 0;
+	if (fault->text[0] == '\0')
+		redact_set_add_all(set, found, count, fault);
 }

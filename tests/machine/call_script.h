@@ -50,6 +50,9 @@ void call_script_failed(struct call_script *test, enum lane_failure failure);
 /* Time passes, tick by tick. */
 void call_script_wait(struct call_script *test, uint64_t ms);
 
+/* llm-key has another key for openai. */
+void call_script_key(struct call_script *test, const char *key);
+
 /* Narrow the grant to no model that is in use. */
 void call_script_narrow(struct call_script *test);
 

@@ -244,6 +244,41 @@ test_call_key(void **unused)
 	call_script_free(test);
 }
 
+#define SECOND "sk-b-9f8e7d6c5b4a3f2e1d0c"
+#define THIRD "sk-c-0a1b2c3d4e5f6a7b8c9d"
+
+/* The key is changed twice while a call that was sent with the first one is
+ * waited for, and once more while its answer comes: all are looked for. */
+static void
+test_call_keys_change(void **unused)
+{
+	struct call_script *test = call_script_new(NULL, false);
+	char text[512];
+	int len;
+
+	(void)unused;
+	call_script_chat(test, "");
+	call_script_sent(test);
+	call_script_key(test, "sk-a-other-0123456789abcdef");
+	call_script_key(test, SECOND);
+	len = snprintf(text, sizeof(text),
+	    "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
+	    "x-request-id: %s\r\nContent-Length: %zu\r\n\r\n\"%s %s",
+	    REDACT_KEY, strlen(REDACT_KEY SECOND THIRD) + 4, REDACT_KEY,
+	    SECOND);
+	assert_true(len > 0);
+	call_script_answer(test, text);
+	call_script_key(test, THIRD);
+	call_script_answer(test, " " THIRD "\"");
+	call_script_expect(test, "answered", CALL_STATE_IDLE, CALL_OK);
+	assert_non_null(strstr(test->said, "x-request-id: *****"));
+	assert_null(strstr(test->said, &REDACT_KEY[6]));
+	assert_null(strstr(test->said, &SECOND[6]));
+	assert_null(strstr(test->said, &THIRD[6]));
+	assert_non_null(strstr(test->said, "* ***"));
+	call_script_free(test);
+}
+
 /* The reference's call_llm: the host's model, the answer in its shape. */
 static void
 test_call_llm(void **unused)
@@ -279,7 +314,7 @@ test_call_llm(void **unused)
 static void
 test_call_llm_key(void **unused)
 {
-	struct redact_set patterns;
+	static struct redact_set patterns;
 	struct provider_path path = {.usage = PROVIDER_USAGE_ANTHROPIC,
 	    .content_types = json_pack("[s]", "application/json")};
 	uint64_t chars = 0;
@@ -334,6 +369,7 @@ main(void)
 	    cmocka_unit_test(test_call_connection_close),
 	    cmocka_unit_test(test_call_continue),
 	    cmocka_unit_test(test_call_key),
+	    cmocka_unit_test(test_call_keys_change),
 	    cmocka_unit_test(test_call_llm),
 	    cmocka_unit_test(test_call_llm_key),
 	};

@@ -14,6 +14,8 @@
 
 /* raw, hex, three alignments of base64. */
 void redact_key_set(const char *key, struct redact_set *set_r);
+/* One more key. */
+void redact_key_more(const char *key, struct redact_set *set);
 
 /* out_r: 4 * (len / 3 + 1) + 1 bytes; padded with '='. */
 void redact_key_base64(const char *bytes, size_t len, char *out_r);

@@ -101,24 +101,47 @@ test_key_table_life(void **state)
 	    key_table_patterns_borrow(test.table, test.providers[1])->count, 0);
 	test_key_table_tell(&test, "openai", "found", 1, 5, NULL);
 	assert_int_equal(test_key_table_set(&test)->count, 5);
-	/* replaced: the old ones behind the new ones, once */
+	/* replaced: the old ones stay, once, however fast others follow */
 	test_key_table_tell(&test, "openai", "found", 2, 5, NULL);
 	assert_int_equal(test_key_table_set(&test)->count, 10);
-	assert_int_equal(test_key_table_set(&test)->patterns[0].digest[0], 2);
-	assert_int_equal(test_key_table_set(&test)->patterns[5].digest[0], 1);
 	test_key_table_tell(&test, "openai", "found", 3, 14, NULL);
-	assert_int_equal(test_key_table_set(&test)->count, 16);
-	assert_int_equal(test_key_table_set(&test)->patterns[15].digest[0], 2);
+	assert_int_equal(test_key_table_set(&test)->count, 24);
+	assert_int_equal(test_key_table_set(&test)->patterns[0].digest[0], 1);
+	assert_int_equal(test_key_table_set(&test)->patterns[5].digest[0], 2);
 	test_key_table_tell(&test, "openai", "found", 3, 14, NULL);
-	assert_int_equal(test_key_table_set(&test)->count, 14);
+	assert_int_equal(test_key_table_set(&test)->count, 24);
 	test_key_table_tell(&test, "openai", "missing", 0, 0, NULL);
 	assert_false(key_table_may_call(test.table, test.providers[0]));
 	assert_null(test_key_table_set(&test));
 	test_key_table_tell(&test, "openai", "found", 4, 1, NULL);
-	assert_int_equal(test_key_table_set(&test)->patterns[0].digest[0], 4);
+	assert_int_equal(test_key_table_set(&test)->count, 25);
+	assert_int_equal(test_key_table_set(&test)->patterns[0].digest[0], 1);
 	key_table_clear(test.table);
 	assert_false(key_table_may_call(test.table, test.providers[0]));
 	assert_false(key_table_may_call(test.table, test.providers[1]));
+	test_key_table_close(&test);
+}
+
+/* A key that could not be looked for beside the others is not used; one
+ * that is looked for already is. */
+static void
+test_key_table_full(void **state)
+{
+	struct test_key_table test;
+
+	(void)state;
+	test_key_table_open(&test);
+	for (unsigned mark = 1; mark <= 4; mark++)
+		test_key_table_tell(
+		    &test, "openai", "found", mark, mark < 4 ? 16 : 15, NULL);
+	test_key_table_tell(&test, "openai", "found", 5, 2, "no room");
+	assert_false(key_table_may_call(test.table, test.providers[0]));
+	assert_null(test_key_table_set(&test));
+	test_key_table_tell(&test, "openai", "found", 1, 16, NULL);
+	assert_true(key_table_may_call(test.table, test.providers[0]));
+	assert_int_equal(test_key_table_set(&test)->count, 63);
+	test_key_table_tell(&test, "openai", "found", 5, 1, NULL);
+	assert_int_equal(test_key_table_set(&test)->count, REDACT_SET_MAX);
 	test_key_table_close(&test);
 }
 
@@ -143,6 +166,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_key_table_life),
+	    cmocka_unit_test(test_key_table_full),
 	    cmocka_unit_test(test_key_table_faults),
 	};
 

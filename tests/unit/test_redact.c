@@ -379,6 +379,42 @@ test_redact_signs(void **state)
 	test_redact_patterns = old;
 }
 
+/* A set that grows: a stream that began before looks for what was added,
+ * and goes on to look for what was there. */
+static void
+test_redact_grows(void **state)
+{
+	static struct redact_set set;
+	char key[40], text[64];
+	struct redact *redact;
+	struct buffer out;
+	size_t keys = 0;
+
+	(void)state;
+	assert_int_equal(redact_new(&set, &redact), RESULT_OK);
+	buffer_init(&out, 1U << 20);
+	for (; set.count + 5 <= REDACT_SET_MAX; keys++) {
+		(void)snprintf(
+		    key, sizeof(key), "sk-a%02zu-Zq8w1Xy7Kp4Rt", keys);
+		redact_key_more(key, &set);
+		for (size_t i = 0; i <= keys; i++) {
+			(void)snprintf(
+			    text, sizeof(text), "(sk-a%02zu-Zq8w1Xy7Kp4Rt)", i);
+			assert_int_equal(
+			    redact_feed(redact, text, strlen(text), &out),
+			    RESULT_OK);
+			assert_int_equal(out.len, strlen(text));
+			assert_memory_equal(
+			    buffer_bytes_borrow(&out), "(*******", 8);
+			buffer_consume(&out, out.len);
+		}
+	}
+	assert_int_equal(keys, 12);
+	assert_int_equal(redact_count(redact), 12 * 13 / 2);
+	redact_free(&redact);
+	buffer_free(&out);
+}
+
 static void
 test_redact_read(void **state)
 {
@@ -391,7 +427,7 @@ test_redact_read(void **state)
 	    {"736b2d", "736"}, {"736b2d", "73 b2d"}, {"736b2d", "736B2D"},
 	    {"736b2d", "736b2d736b2d736b2d"}, {":51", ":11"}, {":51", ":4097"},
 	    {"form", "from"}, {"\"salt\":\"00", "\"salt\":\""}};
-	struct redact_set set;
+	static struct redact_set set;
 	struct json_fault fault = {""};
 	json_t *value = json_loads(good, 0, NULL);
 
@@ -403,6 +439,7 @@ test_redact_read(void **state)
 	assert_memory_equal(set.patterns[0].prefix, "sk-", 3);
 	assert_int_equal(set.patterns[0].length, 51);
 	json_decref(value);
+	memset(&set, 0, sizeof(set));
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		char text[512];
 		const char *at = strstr(good, bad[i][0]);
@@ -434,6 +471,7 @@ main(void)
 	    cmocka_unit_test(test_redact_bound),
 	    cmocka_unit_test(test_redact_full),
 	    cmocka_unit_test(test_redact_signs),
+	    cmocka_unit_test(test_redact_grows),
 	    cmocka_unit_test(test_redact_read),
 	};
 
