@@ -76,12 +76,13 @@ struct sandbox_spec {
 	struct sandbox_limits limits;
 	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
+	const json_t *record; /* more of the launch record (names, numbers) */
 	/* The workload's ends of three pipes; borrowed, duplicated. */
 	int stdin_fd, stdout_fd, stderr_fd;
 };
 
-/* code "": the workload ran and exited. Otherwise it never started, or was
- * ended by us: a documented code, and one sentence with the remedy. */
+/* code "": it ran and exited. Otherwise it never started, or was ended by
+ * us: a documented code, and one sentence with the remedy. */
 struct sandbox_outcome {
 	bool started;
 	int exit_code, signal;

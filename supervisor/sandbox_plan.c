@@ -421,6 +421,7 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 
 	memset(fault_r, 0, sizeof(*fault_r));
 	sandbox_plan_init(plan_r);
+	plan_r->record = json_incref((json_t *)(uintptr_t)spec->record);
 	result = sandbox_plan_names(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
 		result = sandbox_plan_engine(plan_r, config, fault_r);
@@ -469,6 +470,8 @@ sandbox_plan_clear(struct sandbox_plan *plan)
 	for (size_t i = 0; i < plan->tree_count; i++)
 		fd_close(&plan->trees[i].fd);
 	plan->tree_count = 0;
+	json_decref(plan->record);
+	plan->record = NULL;
 }
 
 json_t *
@@ -497,5 +500,11 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 	if (plan->has_egress)
 		(void)json_object_set(record, "egress",
 		    json_object_get(plan->egress.policy, "allow"));
+	/* It adds, and replaces nothing. */
+	if (plan->record != NULL &&
+	    json_object_update_missing(record, plan->record) != 0) {
+		json_decref(record);
+		return NULL;
+	}
 	return record;
 }

@@ -69,6 +69,7 @@ struct sandbox_plan {
 	struct sandbox_plan_tree trees[SANDBOX_TREES_MAX];
 	size_t tree_count;
 	char seccomp[ENGINE_FILES_PATH_MAX];
+	json_t *record; /* owned: the caller's part of the launch record */
 };
 
 /* Why there is no plan: code from the documented list. */

@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "supervisor/agent/llm_plan.h"
 #include "supervisor/child.h"
+#include "supervisor/policy/run_record.h"
 
 #define AGENT_PLAN_SHIM_MAX (256U * 1024U)
 #define AGENT_PLAN_RESULT_MAX (1U << 20)
@@ -176,6 +177,29 @@ agent_plan_spec(struct agent_plan *plan)
 	}
 }
 
+/* What it may ask of models and tools, for the record of its launch. */
+static enum result
+agent_plan_record(struct agent_plan *plan)
+{
+	const struct agent_package *package = &plan->package;
+	json_t *tools = NULL, *llm = NULL;
+
+	if (json_array_size(package->packages) > 0)
+		tools = json_pack("{s:O, s:I}", "packages", package->packages,
+		    "max_calls", (json_int_t)package->max_tool_calls);
+	if (plan->has_llm) {
+		llm = run_record_granted(plan->llm.grant);
+		(void)json_object_set(llm, "budgets", plan->llm.limits);
+	}
+	plan->record = json_pack("{s:o?, s:o?, s:I}", "llm", llm, "tools",
+	    tools, "max_runtime_seconds", (json_int_t)package->max_runtime_s);
+	plan->spec.record = plan->record;
+	if (plan->record != NULL)
+		return RESULT_OK;
+	json_field_fault(&plan->run.fault, "out of memory");
+	return agent_plan_fail(plan, RESULT_NO_MEMORY, "internal");
+}
+
 /* The LLM, when the manifest asks for one and the host grants it. */
 static enum result
 agent_plan_llm(struct agent_plan *plan, const struct agent_run_options *options)
@@ -212,6 +236,8 @@ agent_plan_make(
 	if (result == RESULT_OK)
 		result = agent_plan_environment(plan_r, options);
 	if (result == RESULT_OK)
+		result = agent_plan_record(plan_r);
+	if (result == RESULT_OK)
 		agent_plan_spec(plan_r);
 	return result;
 }
@@ -222,7 +248,8 @@ agent_plan_clear(struct agent_plan *plan)
 	llm_plan_clear(&plan->llm);
 	agent_env_clear(&plan->env);
 	json_decref(plan->egress);
-	plan->egress = NULL;
+	json_decref(plan->record);
+	plan->egress = plan->record = NULL;
 	free(plan->shim);
 	plan->shim = NULL;
 	run_entry_clear(&plan->run);

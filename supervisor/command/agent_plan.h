@@ -37,6 +37,7 @@ struct agent_plan {
 	struct agent_env env;
 	struct sandbox_spec spec; /* streams are added later */
 	json_t *egress;           /* owned */
+	json_t *record;           /* owned; of the launch */
 	char *shim;               /* owned; text of agentnode_agent.* */
 	const char *argv[AGENT_PLAN_WORDS_MAX + 4];
 	/* A function or steps report through the tools port; a program does

@@ -121,8 +121,8 @@ run_record_models(const json_t *grant)
 	return list;
 }
 
-static json_t *
-run_record_llm(const json_t *grant)
+json_t *
+run_record_granted(const json_t *grant)
 {
 	const json_t *limits = json_object_get(grant, "limits");
 
@@ -170,7 +170,7 @@ run_record_open(const char *home, const struct run_record_facts *facts,
 	(void)snprintf(record->run, sizeof(record->run), "%s", facts->run);
 	(void)snprintf(
 	    record->package, sizeof(record->package), "%s", facts->package);
-	record->llm = run_record_llm(facts->grant);
+	record->llm = run_record_granted(facts->grant);
 	result = run_record_open_file(home, facts->run, &record->fd, fault);
 	if (result != RESULT_OK) {
 		run_record_free(&record);

@@ -45,6 +45,10 @@ struct run_record_outcome {
 	int exit_code, signal;
 };
 
+/* What a grant allows, by names and numbers, as the records say it: the
+ * caller's, or NULL when there is none. */
+json_t *run_record_granted(const json_t *grant);
+
 /* Line `start`. home is AGENTNODE_HOME's path. */
 enum result run_record_open(const char *home,
     const struct run_record_facts *facts, struct run_record **record_r,

@@ -142,6 +142,20 @@ check("an audit record per run, with counts and codes only",
 usage = case.run("llm", "usage", "--json", "--by", "model")
 check("llm usage sums it up", usage.code == 0 and "gpt-4o-mini" in usage.out,
       usage)
+launched = [r["fields"] for r in json.loads(
+    case.run("audit", "show", "--json").out)["records"]
+    if r["event"] == "launch" and r["fields"].get("kind") == "agent"]
+last = [f for f in launched if f["package"] == "py-agent"][-1]
+check("i12: before it starts, what an agent may ask of models and tools is "
+      "on record", last.get("llm", {}).get("allowed_models")
+      == ["gemini/*", "anthropic/*", "openai/*"] and last["llm"]["max_calls"] == 3
+      and last["llm"]["max_output_chars"] > 0
+      and last["tools"]["packages"] == ["everything"]
+      and last["tools"]["max_calls"] > 0 and last["max_runtime_seconds"] > 0,
+      last)
+check("and none of it is a key or an address of the host's provider",
+      not any(k in json.dumps(launched) for k in agent_case.KEYS.values())
+      and "127.0.0.1" not in json.dumps(launched), last)
 check("the audit chain is whole", case.run("audit", "verify").code == 0)
 
 # ---- the end of a run, whatever ends it -----------------------------------------
