@@ -77,8 +77,7 @@ struct sandbox_spec {
 	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	const json_t *record; /* more of the launch record (names, numbers) */
-	/* The workload's ends of three pipes; borrowed, duplicated. */
-	int stdin_fd, stdout_fd, stderr_fd;
+	int stdin_fd, stdout_fd, stderr_fd; /* its ends of pipes; borrowed */
 };
 
 /* code "": it ran and exited. Otherwise it never started, or was ended by
