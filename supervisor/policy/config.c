@@ -270,6 +270,12 @@ config_json(const struct config *config, const char *key)
 	return config_slot(config, key)->value;
 }
 
+const json_t *
+config_ceiling(const struct config *config, const char *key)
+{
+	return config_slot(config, key)->ceiling;
+}
+
 bool
 config_override(const struct config *config, const char *word)
 {

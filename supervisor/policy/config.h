@@ -42,6 +42,9 @@ bool config_bool(const struct config *config, const char *key);
 const json_t *config_json(const struct config *config, const char *key);
 /* Is this word of sandbox.overrides in force: may that layer be missing? */
 bool config_override(const struct config *config, const char *word);
+/* What the team policy says of a key, or NULL: for those whose items are
+ * held to it one by one. Borrowed. */
+const json_t *config_ceiling(const struct config *config, const char *key);
 /* "default", "user", "environment" or "policy". */
 const char *config_origin(const struct config *config, const char *key);
 

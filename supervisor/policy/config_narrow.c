@@ -156,6 +156,10 @@ config_narrow_value(const struct config_key *key, const json_t *value,
 		*value_r =
 		    json_boolean(json_is_true(value) && json_is_true(policy));
 		break;
+	case CONFIG_TRUE:
+		*value_r =
+		    json_boolean(json_is_true(value) || json_is_true(policy));
+		break;
 	case CONFIG_BOTH:
 		*value_r = key->type == CONFIG_OBJECT
 			       ? config_narrow_both_objects(key, value, policy)
@@ -166,6 +170,10 @@ config_narrow_value(const struct config_key *key, const json_t *value,
 		break;
 	case CONFIG_EITHER:
 		*value_r = config_narrow_either(value, policy);
+		break;
+	case CONFIG_HELD:
+		*value_r =
+		    value != NULL ? json_deep_copy(value) : json_object();
 		break;
 	}
 	return *value_r == NULL ? RESULT_NO_MEMORY : RESULT_OK;

@@ -242,6 +242,9 @@ config_shape_check(enum config_shape shape, const char *text, char *canonical_r,
 	case CONFIG_KEYS:
 	case CONFIG_PRICES:
 	case CONFIG_UPSTREAM:
+	case CONFIG_OVERRIDES:
+	case CONFIG_RATES:
+	case CONFIG_AGENTS:
 		break;
 	}
 	return config_shape_is_word(text) ||

@@ -30,6 +30,9 @@ static const char *const config_table_host_trust[] = {
     "default", "curated_only", "none", NULL};
 
 static const char *const config_table_checks[] = {"fast", "full", NULL};
+static const char *const config_table_answers[] = {
+    "allow", "prompt", "deny", NULL};
+
 static const char *const config_table_opt_ins[] = {
     "remote_urls", "provider_tools", "stored", NULL};
 
@@ -62,6 +65,10 @@ static const char *const config_table_opt_ins[] = {
 #define MONEY(key, sentence_)                                                \
 	{.name = (key), .type = CONFIG_MONEY, .narrow = CONFIG_LEAST,        \
 	 .max = CONFIG_MONEY_MAX, .sentence = (sentence_)}
+/* What Guard answers to one action. */
+#define ANSWER(action, value, what)                                          \
+	CHOICE("guard." action, CONFIG_LATER, config_table_answers, (value), \
+	    NULL, "What Guard answers to tools that " what ".")
 #define COUNT(key, sentence_)                                                \
 	INT((key), CONFIG_LEAST, 0, COUNT_MAX, NULL, (sentence_))
 /* One scope of budgets; unset is no limit. */
@@ -230,6 +237,33 @@ const struct config_key config_table[] = {
 	TEXT("llm.ca_bundle", CONFIG_PATH, 4095, NULL,
 	    "A PEM file of the authorities that providers are trusted by; "
 	    "unset: the system's."),
+	{.name = "guard.strict", .type = CONFIG_BOOL, .narrow = CONFIG_TRUE,
+	 .default_text = "false", .environment = "AGENTNODE_GUARD_STRICT",
+	 .sentence = "Guard denies delete, write_external, execute and unknown "
+	    "whatever else is set, and asks before the others."},
+	ANSWER("delete", "prompt", "take something away"),
+	ANSWER("write_external", "prompt", "write or send to others"),
+	ANSWER("execute", "prompt", "run programs or code"),
+	ANSWER("credential_use", "prompt", "use a credential"),
+	ANSWER("unknown", "prompt", "do what their name does not say"),
+	ANSWER("network_egress", "allow", "reach the network"),
+	ANSWER("write_local", "allow", "write where they are"),
+	ANSWER("read", "allow", "read"),
+	ANSWER("compute", "allow", "compute"),
+	{.name = "guard.tool_overrides", .type = CONFIG_OBJECT,
+	 .shape = CONFIG_OVERRIDES, .narrow = CONFIG_HELD,
+	 .sentence = "Answers for single tools: {\"files/delete_file\": "
+	    "{\"delete\": \"deny\"}}; 'guard set --tool' writes it."},
+	{.name = "guard.rate_limits", .type = CONFIG_OBJECT,
+	 .shape = CONFIG_RATES, .narrow = CONFIG_HELD,
+	 .sentence = "Calls of a package, or of default: {\"files\": "
+	    "{\"calls_per_minute\": 60, \"calls_per_hour\": 1000, "
+	    "\"burst_size\": 10}}; unset: those for tool packs, twice as "
+	    "much for agents."},
+	{.name = "guard.agent_overrides", .type = CONFIG_OBJECT,
+	 .shape = CONFIG_AGENTS, .narrow = CONFIG_HELD,
+	 .sentence = "Actions an agent may take without being asked: "
+	    "{\"helper\": {\"pre_approved_actions\": [\"delete\"]}}."},
 	{.name = NULL},
 };
 /* clang-format on */
@@ -312,6 +346,8 @@ config_table_narrow_text(enum config_narrow narrow)
 		return "the stricter (later) choice holds";
 	case CONFIG_FALSE:
 		return "false holds";
+	case CONFIG_TRUE:
+		return "true holds";
 	case CONFIG_BOTH:
 		return "only what the policy lists too remains";
 	case CONFIG_WITHIN:
@@ -319,6 +355,8 @@ config_table_narrow_text(enum config_narrow narrow)
 		       "it lists";
 	case CONFIG_EITHER:
 		return "the policy's items are added";
+	case CONFIG_HELD:
+		return "the stricter of both holds, item by item";
 	}
 	return "";
 }

@@ -37,6 +37,9 @@ enum config_shape {
 	CONFIG_UPSTREAM,   /* object: provider -> where it really is */
 	CONFIG_KEYS,       /* object: name -> Ed25519 public key (hex) */
 	CONFIG_KEY,        /* one such key, stored as hex */
+	CONFIG_OVERRIDES,  /* objects of Guard (config_guard.h) */
+	CONFIG_RATES,
+	CONFIG_AGENTS,
 	CONFIG_WORD        /* list: each one of choices */
 };
 
@@ -47,9 +50,12 @@ enum config_narrow {
 	CONFIG_LEAST_NONZERO, /* as LEAST, where 0 means no limit */
 	CONFIG_LATER,         /* the later of the choices holds */
 	CONFIG_FALSE,         /* false holds */
+	CONFIG_TRUE,          /* true holds */
 	CONFIG_BOTH,          /* only what the policy lists too */
 	CONFIG_WITHIN,        /* as BOTH, where unset means everything */
-	CONFIG_EITHER         /* the policy's items are added */
+	CONFIG_EITHER,        /* the policy's items are added */
+	CONFIG_HELD           /* whoever reads it holds it to the policy's
+			       * (config_ceiling), item by item */
 };
 
 struct config_key {

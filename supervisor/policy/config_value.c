@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/buffer.h"
+#include "supervisor/policy/config_guard.h"
 #include "supervisor/policy/config_llm.h"
 #include "supervisor/policy/config_money.h"
 #include "supervisor/policy/config_shape.h"
@@ -251,6 +252,12 @@ config_value_object(const struct config_key *key, const json_t *raw,
 		return config_llm_upstream(raw, where, value_r, fault);
 	if (key->shape == CONFIG_KEYS)
 		return trust_key_object(raw, where, value_r, fault);
+	if (key->shape == CONFIG_OVERRIDES)
+		return config_guard_overrides(raw, where, value_r, fault);
+	if (key->shape == CONFIG_RATES)
+		return config_guard_rates(raw, where, value_r, fault);
+	if (key->shape == CONFIG_AGENTS)
+		return config_guard_agents(raw, where, value_r, fault);
 	return config_value_ranges(key, raw, where, value_r, fault);
 }
 

@@ -61,12 +61,25 @@ struct guard_decision {
 	guard_actions actions;
 	guard_actions prompting; /* those a consent would have to cover */
 	unsigned risk;           /* 0..; guard_risk_name says the word */
-	const char *source;      /* "declared", "name", "permissions", ... */
-	const char *reason;      /* fixed words; never NULL */
+	/* "declared", "name", "unknown", "<one of them>+permissions" */
+	const char *classified;
+	/* Who decided: "critical", "strict", "tool_override",
+	 * "agent_override", "agent", "connector", "global", "invalid". */
+	const char *source;
+	const char *reason; /* fixed words; never NULL */
+	/* Of each action that is there: its own answer and who gave it. */
+	enum guard_answer answers[GUARD_ACTION_COUNT];
+	const char *sources[GUARD_ACTION_COUNT];
 };
 
+/* The worst answer of all actions; anything out of range is a denial. */
 struct guard_decision guard_decide(
     const struct guard_rules *rules, const struct guard_subject *subject);
+
+/* What holds when nothing is configured. */
+enum guard_answer guard_default(enum guard_action action);
+/* The words of a tool's name alone: one action, or GUARD_UNKNOWN. */
+enum guard_action guard_name_action(const char *tool);
 
 const char *guard_action_name(enum guard_action action);
 bool guard_action_parse(const char *name, enum guard_action *action_r);
