@@ -6,6 +6,7 @@
  */
 #include <getopt.h>
 #include <limits.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,7 @@
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/policy/consent.h"
+#include "supervisor/policy/guard_make.h"
 
 struct command_lock_options {
 	bool json, force;
@@ -176,9 +178,23 @@ command_lock_hashes(
 		result = lockfile_hash_consent(slug, entry, item->hash);
 		if (result != RESULT_OK)
 			return result;
+		item->guard = guard_make_consent(entry);
 		(*count_r)++;
 	}
 	return result;
+}
+
+/* To all of it, what its tools do included. */
+static bool
+command_lock_is_agreed(
+    const json_t *before, const char *hash, const json_t *entry)
+{
+	json_t *guard = guard_make_consent(entry);
+	bool agreed = consent_holds(before, hash) &&
+		      json_equal(consent_guard(before, hash), guard) == 1;
+
+	json_decref(guard);
+	return agreed;
 }
 
 /* A record for each entry that had no consent yet, on disk before it has.
@@ -196,7 +212,7 @@ command_lock_record(
 	json_object_foreach((json_t *)entries, slug, entry)
 	{
 		if (lockfile_hash_consent(slug, entry, hash) == RESULT_OK &&
-		    consent_holds(before, hash))
+		    command_lock_is_agreed(before, hash, entry))
 			continue;
 		if (ledger.base == NULL)
 			code = command_ledger_open(&ledger);
@@ -216,12 +232,14 @@ command_lock_add(const json_t *entries, struct json_fault *fault)
 	struct consent_item *items =
 	    calloc(json_object_size(entries) + 1, sizeof(*items));
 	enum result result = RESULT_NO_MEMORY;
-	size_t count;
+	size_t count = 0;
 
 	if (items != NULL)
 		result = command_lock_hashes(entries, items, &count);
 	if (result == RESULT_OK)
 		result = consent_add(items, count, fault);
+	for (size_t i = 0; i < count; i++)
+		json_decref((json_t *)(uintptr_t)items[i].guard);
 	free(items);
 	return result;
 }

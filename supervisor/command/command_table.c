@@ -25,6 +25,7 @@ extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
 extern const struct command command_runs_rows[];
+extern const struct command command_guard_rows[];
 extern const struct command command_llm_rows[];
 extern const struct command command_egress_rows[];
 extern const struct command command_probe_rows[];
@@ -51,6 +52,7 @@ const struct command *const command_groups[] = {
     command_audit_rows,
     command_logs_rows,
     command_runs_rows,
+    command_guard_rows,
     command_llm_rows,
     command_egress_rows,
     command_probe_rows,

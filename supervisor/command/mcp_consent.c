@@ -9,6 +9,7 @@
 
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/policy/consent.h"
+#include "supervisor/policy/guard_make.h"
 
 #define MCP_CONSENT_RECORD_MAX 32768U
 
@@ -90,7 +91,7 @@ mcp_consent_record(const char *slug, const json_t *entry, const char *lockfile)
 	const struct mcp_consent_field *field = mcp_consent_fields;
 	size_t left = MCP_CONSENT_RECORD_MAX;
 	char hash[DIGEST_HEX + 1];
-	json_t *fields, *value;
+	json_t *fields, *value, *guard;
 	bool whole = true;
 
 	if (lockfile_hash_consent(slug, entry, hash) != RESULT_OK)
@@ -108,6 +109,12 @@ mcp_consent_record(const char *slug, const json_t *entry, const char *lockfile)
 			whole = false;
 		json_decref(value);
 	}
+	guard = guard_make_consent(entry);
+	if (mcp_consent_fits(guard, &left))
+		(void)json_object_set(fields, "guard", guard);
+	else
+		whole = false;
+	json_decref(guard);
 	(void)json_object_set_new(fields, "whole", json_boolean(whole));
 	return fields;
 }

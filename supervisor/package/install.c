@@ -20,6 +20,7 @@
 #include "supervisor/package/volume.h"
 #include "supervisor/package/volume_users.h"
 #include "supervisor/policy/consent.h"
+#include "supervisor/policy/guard_make.h"
 
 void
 install_say(struct install *install, const char *format, ...)
@@ -138,9 +139,12 @@ install_consent(struct install *install, const json_t *entry)
 	struct consent_item item = {.slug = install->request->slug};
 	struct json_fault fault = {""};
 	enum result result = lockfile_hash_consent(item.slug, entry, item.hash);
+	json_t *guard = guard_make_consent(entry);
 
+	item.guard = guard;
 	if (result == RESULT_OK)
 		result = consent_add(&item, 1, &fault);
+	json_decref(guard);
 	if (result == RESULT_OK)
 		return RESULT_OK;
 	return install_fault_set(&install->fault, result, "consent_failed",

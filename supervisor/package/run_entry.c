@@ -77,6 +77,8 @@ run_entry_clear(struct run_entry *run)
 {
 	lockfile_free(&run->lockfile);
 	config_free(&run->config);
+	json_decref(run->agreed);
+	run->agreed = NULL;
 	run->entry = NULL;
 }
 
@@ -86,9 +88,17 @@ run_entry_consent(struct run_entry *run)
 	char hash[DIGEST_HEX + 1];
 	bool there = false;
 	enum result result = lockfile_hash_consent(run->slug, run->entry, hash);
+	json_t *list = NULL;
 
 	if (result == RESULT_OK)
-		result = consent_has(hash, &there, &run->fault);
+		result = consent_load(&list, &run->fault);
+	if (result == RESULT_OK) {
+		there = consent_holds(list, hash);
+		json_decref(run->agreed);
+		run->agreed =
+		    json_incref((json_t *)(uintptr_t)consent_guard(list, hash));
+	}
+	json_decref(list);
 	if (result != RESULT_OK)
 		return run_entry_fail(run, result, "consent_unreadable");
 	if (there)

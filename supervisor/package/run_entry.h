@@ -28,6 +28,7 @@ struct run_entry {
 	struct config *config;     /* owned */
 	struct lockfile *lockfile; /* owned */
 	const json_t *entry;       /* of the lockfile */
+	json_t *agreed;            /* owned: Guard's part of the consent */
 	const char *slug, *image;  /* borrowed; image is the configuration's */
 	char home[RUN_ENTRY_PATH_MAX];
 	char path[RUN_ENTRY_PATH_MAX]; /* of the lockfile */

@@ -491,3 +491,46 @@ config_set_member(const char *name, const char *member, const char *value,
 	state_dir_close(&home);
 	return result;
 }
+
+static enum result
+config_edit_locked(const struct state_dir *home, const struct config_key *key,
+    void (*edit)(json_t *value, void *context), void *context,
+    struct json_fault *fault)
+{
+	json_t *root = NULL, *own, *checked = NULL;
+	enum result result = config_set_read(home, &root, fault);
+
+	if (result != RESULT_OK)
+		return result;
+	own = json_deep_copy(config_tree_get(root, key->name));
+	if (own == NULL)
+		own = json_object();
+	edit(own, context);
+	result = config_value_check(key, own, key->name, &checked, fault);
+	if (result == RESULT_OK)
+		result = config_tree_put(
+		    root, key->name, json_object_size(own) > 0 ? own : NULL);
+	if (result == RESULT_OK)
+		result = config_set_write(home, root, fault);
+	json_decref(checked);
+	json_decref(own);
+	json_decref(root);
+	return result;
+}
+
+enum result
+config_edit(const char *name, void (*edit)(json_t *value, void *context),
+    void *context, struct json_fault *fault)
+{
+	FD_CLEANUP int lock = -1;
+	struct state_dir home;
+	enum result result = state_dir_home(true, &home, fault);
+
+	if (result == RESULT_OK)
+		result = state_dir_lock(&home, &lock, fault);
+	if (result == RESULT_OK)
+		result = config_edit_locked(
+		    &home, config_table_find(name), edit, context, fault);
+	state_dir_close(&home);
+	return result;
+}

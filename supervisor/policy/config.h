@@ -67,4 +67,11 @@ enum result config_set(
 enum result config_set_member(const char *key, const char *member,
     const char *value, bool dry, struct json_fault *fault);
 
+/* The same for a part of an object: edit gets the user's own value (an empty
+ * object without one) under the lock and changes it in place; an empty one
+ * is then unset. */
+enum result config_edit(const char *key,
+    void (*edit)(json_t *value, void *context), void *context,
+    struct json_fault *fault);
+
 #endif

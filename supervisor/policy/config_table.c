@@ -251,17 +251,17 @@ const struct config_key config_table[] = {
 	ANSWER("read", "allow", "read"),
 	ANSWER("compute", "allow", "compute"),
 	{.name = "guard.tool_overrides", .type = CONFIG_OBJECT,
-	 .shape = CONFIG_OVERRIDES, .narrow = CONFIG_HELD,
+	 .shape = CONFIG_OVERRIDES, .narrow = CONFIG_HELD, .default_text = "{}",
 	 .sentence = "Answers for single tools: {\"files/delete_file\": "
 	    "{\"delete\": \"deny\"}}; 'guard set --tool' writes it."},
 	{.name = "guard.rate_limits", .type = CONFIG_OBJECT,
-	 .shape = CONFIG_RATES, .narrow = CONFIG_HELD,
+	 .shape = CONFIG_RATES, .narrow = CONFIG_HELD, .default_text = "{}",
 	 .sentence = "Calls of a package, or of default: {\"files\": "
 	    "{\"calls_per_minute\": 60, \"calls_per_hour\": 1000, "
 	    "\"burst_size\": 10}}; unset: those for tool packs, twice as "
 	    "much for agents."},
 	{.name = "guard.agent_overrides", .type = CONFIG_OBJECT,
-	 .shape = CONFIG_AGENTS, .narrow = CONFIG_HELD,
+	 .shape = CONFIG_AGENTS, .narrow = CONFIG_HELD, .default_text = "{}",
 	 .sentence = "Actions an agent may take without being asked: "
 	    "{\"helper\": {\"pre_approved_actions\": [\"delete\"]}}."},
 	{.name = NULL},

@@ -20,7 +20,8 @@
 static void
 consent_check_item(const json_t *item, struct json_fault *fault)
 {
-	static const char *const keys[] = {"hash", "package", NULL};
+	static const char *const keys[] = {"hash", "package", "guard", NULL};
+	const json_t *guard = json_object_get(item, "guard");
 	const char *text = NULL, *slug = NULL;
 
 	if (!json_is_object(item)) {
@@ -33,6 +34,8 @@ consent_check_item(const json_t *item, struct json_fault *fault)
 	    item, "consents", "package", CONSENT_SLUG_MAX, &slug, fault);
 	if (fault->text[0] == '\0' && !digest_is_hex(text))
 		json_field_fault(fault, "consents.hash: must be 64 hex digits");
+	if (guard != NULL && !json_is_object(guard))
+		json_field_fault(fault, "consents.guard: must be an object");
 }
 
 /* The list in it, checked; borrowed from root. */
@@ -122,8 +125,8 @@ consent_find(const json_t *list, const char *hash, size_t *at_r)
 static enum result
 consent_append(json_t *list, const struct consent_item *item)
 {
-	json_t *made =
-	    json_pack("{s:s, s:s}", "hash", item->hash, "package", item->slug);
+	json_t *made = json_pack("{s:s, s:s, s:O*}", "hash", item->hash,
+	    "package", item->slug, "guard", item->guard);
 	size_t at;
 
 	if (consent_find(list, item->hash, &at))
@@ -206,6 +209,16 @@ consent_holds(const json_t *list, const char *hash)
 	size_t at;
 
 	return consent_find(list, hash, &at);
+}
+
+const json_t *
+consent_guard(const json_t *list, const char *hash)
+{
+	size_t at;
+
+	return consent_find(list, hash, &at)
+		   ? json_object_get(json_array_get(list, at), "guard")
+		   : NULL;
 }
 
 enum result

@@ -24,6 +24,9 @@
 struct consent_item {
 	char hash[DIGEST_HEX + 1];
 	const char *slug; /* for the reader of the file; borrowed */
+	/* Which actions of which tools (guard_make_consent); borrowed, NULL:
+	 * none. */
+	const json_t *guard;
 };
 
 /* Record all of them, or none: lock, strict read, write anew, rename. What
@@ -35,6 +38,8 @@ enum result consent_add(
  * no consent. */
 enum result consent_load(json_t **list_r, struct json_fault *fault);
 bool consent_holds(const json_t *list, const char *hash);
+/* What of Guard's was agreed to with it, borrowed; NULL: nothing. */
+const json_t *consent_guard(const json_t *list, const char *hash);
 
 /* Whether it is there; on any fault it is not. */
 enum result consent_has(

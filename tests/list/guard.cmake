@@ -1,3 +1,4 @@
 # SPDX-License-Identifier: Apache-2.0
 # Guard: what a call is, and whether it may be made.
 add_unit_test(guard LIBRARIES guard_pure)
+add_scenario(guard_cli TIMEOUT 240)
