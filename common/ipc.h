@@ -78,6 +78,9 @@ enum ipc_type {
 	IPC_USAGE,         /* broker -> supervisor: counts, no content */
 	IPC_TOOL_CALL,     /* gate -> supervisor: run this tool */
 	IPC_TOOL_RESULT,   /* supervisor -> gate: its bounded result */
+	IPC_GUARD_ASK,     /* gate -> supervisor: may these calls be made */
+	IPC_GUARD_ANSWER,  /* supervisor -> gate: they may, or why not */
+	IPC_RATE_TAKE,     /* supervisor -> ledger: count these calls */
 	IPC_TYPE_COUNT
 };
 

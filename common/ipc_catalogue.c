@@ -27,6 +27,8 @@
 #define MODEL_MAX 200          /* bytes of a model's name */
 #define SECRET_BYTES_MAX 16384 /* SECRET_MAX */
 #define PATTERNS_MAX 16
+#define CALLS_MAX 64     /* RATE_COUNT_MAX */
+#define RATE_MAX 1000000 /* RATE_LIMIT_MAX */
 
 #define END                                   \
 	{                                     \
@@ -116,6 +118,19 @@ static const struct ipc_field ipc_catalogue_tool_result[] = {
     {"code", IPC_TEXT, 1, 0, WORD_MAX, NULL},
     {"detail", IPC_TEXT, 0, 0, TEXT_MAX, NULL}, END};
 
+static const struct ipc_field ipc_catalogue_guard_ask[] = {
+    {"tool", IPC_TEXT, 1, 1, 128, NULL},
+    {"code", IPC_TEXT, 1, 0, WORD_MAX, NULL},
+    {"actions", IPC_TEXT, 1, 0, TEXT_MAX, NULL},
+    {"detail", IPC_TEXT, 1, 0, TEXT_MAX, NULL},
+    {"count", IPC_NUMBER, 1, 1, CALLS_MAX, NULL}, END};
+static const struct ipc_field ipc_catalogue_rate_take[] = {
+    {"package", IPC_TEXT, 1, 1, ID_MAX, NULL},
+    {"count", IPC_NUMBER, 1, 1, CALLS_MAX, NULL},
+    {"second", IPC_NUMBER, 1, 1, RATE_MAX, NULL},
+    {"minute", IPC_NUMBER, 1, 1, RATE_MAX, NULL},
+    {"hour", IPC_NUMBER, 1, 1, RATE_MAX, NULL}, END};
+
 /* name, type, senders, receivers, states, id_min, fds_min, fds_max, fields */
 static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
     {"config", IPC_CONFIG, SUPERVISOR, CHILDREN, IPC_STARTING, 0, 0, 6,
@@ -170,6 +185,12 @@ static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
 	ipc_catalogue_tool_call},
     {"tool_result", IPC_TOOL_RESULT, SUPERVISOR, GATE, IPC_RUNNING, 1, 0, 1,
 	ipc_catalogue_tool_result},
+    {"guard_ask", IPC_GUARD_ASK, GATE, SUPERVISOR, STARTED, 1, 0, 0,
+	ipc_catalogue_guard_ask},
+    {"guard_answer", IPC_GUARD_ANSWER, SUPERVISOR, GATE, STARTED, 1, 0, 0,
+	ipc_catalogue_tool_result},
+    {"rate_take", IPC_RATE_TAKE, SUPERVISOR, LEDGER, STARTED, 1, 0, 0,
+	ipc_catalogue_rate_take},
 };
 
 const struct ipc_row *

@@ -76,7 +76,7 @@ budget_db_fault(struct budget_db *db, const char *name, enum result result,
 }
 
 /* Made here, so that nobody else can ever read it. */
-static enum result
+enum result
 budget_db_make(int dir_fd, const char *name, struct json_fault *fault)
 {
 	FD_CLEANUP int fd = openat(dir_fd, name,

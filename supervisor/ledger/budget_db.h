@@ -67,6 +67,10 @@ enum result budget_db_open(struct budget_db *db, int dir_fd, const char *name,
     struct json_fault *fault);
 void budget_db_close(struct budget_db *db);
 
+/* The file alone, 0600; also for rate.c. */
+enum result budget_db_make(
+    int dir_fd, const char *name, struct json_fault *fault);
+
 /* What a code of SQLite means here. */
 enum result budget_db_result(int code);
 

@@ -16,6 +16,7 @@
 #include "supervisor/ledger/audit_chain.h"
 #include "supervisor/ledger/ledger.h"
 #include "supervisor/ledger/ledger_budget.h"
+#include "supervisor/ledger/ledger_rate.h"
 
 #define LEDGER_QUEUE_MAX 256U
 #define LEDGER_LOCK_TIMEOUT_MS 5000U
@@ -45,6 +46,7 @@ struct ledger {
 	size_t queued;
 	uint64_t deadline_ms; /* for the lock */
 	struct ledger_budget *budget;
+	struct ledger_rate *rate;
 };
 
 static void
@@ -243,6 +245,8 @@ ledger_on_message(struct ipc_message *message, void *context)
 		 message->type == IPC_BUDGET_CLOSE ||
 		 message->type == IPC_STATS)
 		ledger_budget_take(ledger->budget, message);
+	else if (message->type == IPC_RATE_TAKE)
+		ledger_rate_take(ledger->rate, message);
 	else {
 		ledger->exit_code = IPC_EXIT_PROTOCOL;
 		event_loop_stop(ledger->base);
@@ -264,6 +268,7 @@ ledger_on_end(enum result why, const char *detail, void *context)
 	peer_free(&ledger->peer);
 	ledger_enter(ledger, LEDGER_ENDING);
 	ledger_budget_free(&ledger->budget);
+	ledger_rate_free(&ledger->rate);
 	if (ledger->queued > 0 &&
 	    audit_chain_lock(&ledger->chain) == RESULT_OK) {
 		ledger_answer_all(
@@ -319,6 +324,9 @@ ledger_new(struct event_base *base, int dir_fd, struct ledger **ledger_r,
 	if (result == RESULT_OK)
 		result = ledger_budget_new(
 		    base, dir_fd, ledger_send, ledger, &ledger->budget);
+	if (result == RESULT_OK)
+		result = ledger_rate_new(
+		    base, dir_fd, ledger_send, ledger, &ledger->rate);
 	if (result != RESULT_OK) {
 		ledger_free(&ledger);
 		return result;
@@ -378,6 +386,7 @@ ledger_free(struct ledger **ledger)
 		json_decref(gone->queue[i].body);
 	peer_free(&gone->peer);
 	ledger_budget_free(&gone->budget);
+	ledger_rate_free(&gone->rate);
 	if (gone->batch != NULL)
 		event_free(gone->batch);
 	audit_chain_close(&gone->chain);

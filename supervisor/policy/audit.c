@@ -182,6 +182,9 @@ audit_result_of(const char *code)
 	    {"budget_busy", RESULT_TIMEOUT},
 	    {"budget_bad", RESULT_BAD},
 	    {"budget_exists", RESULT_EXISTS},
+	    {"guard_rate_limit", RESULT_REFUSED},
+	    {"rate_locked", RESULT_TIMEOUT},
+	    {"rate_busy", RESULT_TIMEOUT},
 	};
 	size_t i;
 
@@ -467,6 +470,18 @@ audit_budget_close(
 {
 	return audit_request(audit, IPC_BUDGET_CLOSE,
 	    json_pack("{s:s}", "sandbox", run), -1, done, context);
+}
+
+enum result
+audit_rate_take(struct audit *audit, const char *package,
+    const struct audit_rate *rate, audit_done *done, void *context)
+{
+	return audit_request(audit, IPC_RATE_TAKE,
+	    json_pack("{s:s, s:I, s:I, s:I, s:I}", "package", package, "count",
+		(json_int_t)rate->count, "second", (json_int_t)rate->second,
+		"minute", (json_int_t)rate->minute, "hour",
+		(json_int_t)rate->hour),
+	    -1, done, context);
 }
 
 void

@@ -46,6 +46,15 @@ enum result audit_budget_open(struct audit *audit, const char *run,
 enum result audit_budget_close(
     struct audit *audit, const char *run, audit_done *done, void *context);
 
+/* Count calls of a package: RESULT_OK, they are counted; RESULT_REFUSED, it
+ * had its share and detail says when there is room again; anything else, it
+ * is not known and none may be made. */
+struct audit_rate {
+	int64_t count, second, minute, hour;
+};
+enum result audit_rate_take(struct audit *audit, const char *package,
+    const struct audit_rate *rate, audit_done *done, void *context);
+
 /* Called when the ledger closed a run's pair because its broker said what it
  * must not: RESULT_BAD, and a detail that names the run. */
 void audit_on_budget_lost(struct audit *audit, audit_done *lost, void *context);

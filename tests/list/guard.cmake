@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
 # Guard: what a call is, and whether it may be made.
 add_unit_test(guard LIBRARIES guard_pure)
+add_unit_test(rate LIBRARIES ledger_budget)
 add_scenario(guard_cli TIMEOUT 240)
