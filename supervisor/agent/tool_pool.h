@@ -25,6 +25,7 @@ struct tool_pool; /* opaque */
 /* Borrowed; must outlive the pool. */
 struct tool_pool_spec {
 	const char *lockfile;   /* as the agent's own run read it */
+	const char *agent;      /* its slug */
 	const json_t *packages; /* slugs that may be called */
 	uint64_t calls_max;     /* of the run, lists not counted */
 	unsigned sessions;      /* 1..TOOL_POOL_SESSIONS_MAX; one that is

@@ -51,6 +51,7 @@ struct tool_session {
 	struct mcp_trees *trees;
 	struct sandbox *sandbox;
 	struct gate_part *gate;
+	struct guard_desk *desk;
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_ready, gate_told, gate_done, gate_ended;
 	struct sandbox_outcome outcome;
@@ -279,6 +280,23 @@ tool_session_start_gate(struct tool_session *session)
 	    session, &session->gate);
 }
 
+static enum result
+tool_session_start_desk(struct tool_session *session)
+{
+	const struct guard_desk_spec spec = {.kind = "tool",
+	    .package = session->slug,
+	    .agent = session->caller.agent,
+	    .run = sandbox_id(session->sandbox),
+	    .rates = guard_make_rates(session->plan.run.config, session->slug,
+		session->caller.agent != NULL)};
+	enum result result =
+	    guard_desk_new(session->audit, &spec, &session->desk);
+
+	if (result == RESULT_OK)
+		gate_part_guard(session->gate, session->desk);
+	return result;
+}
+
 /* --- the sandbox -------------------------------------------------------- */
 
 static void
@@ -332,6 +350,15 @@ tool_session_on_trees(void *context)
 
 /* --- the end ------------------------------------------------------------ */
 
+/* The sum of its calls is on record. */
+static void
+tool_session_on_desk(void *context)
+{
+	struct tool_session *session = context;
+
+	event_active(session->later, EV_TIMEOUT, 0);
+}
+
 /* From the loop, nothing of a part on the stack. */
 static void
 tool_session_on_later(evutil_socket_t fd, short what, void *context)
@@ -353,6 +380,10 @@ tool_session_on_later(evutil_socket_t fd, short what, void *context)
 	if (gate_lives || !mcp_trees_is_idle(session->trees) ||
 	    session->state == TOOL_SESSION_ENDED)
 		return;
+	if (session->desk != NULL && !guard_desk_is_finished(session->desk)) {
+		guard_desk_finish(session->desk, tool_session_on_desk, session);
+		return;
+	}
 	tool_session_enter(session, TOOL_SESSION_ENDED, "all parts ended");
 	tool_session_fail_jobs(session);
 	session->handlers.on_end(session, session->context);
@@ -385,7 +416,8 @@ tool_session_make(struct event_base *base, struct audit *audit,
 	session->caller =
 	    (struct mcp_run_caller){.call_timeout_s = spec->call_timeout_s,
 		.arguments_max = spec->arguments_max,
-		.result_max = spec->result_max};
+		.result_max = spec->result_max,
+		.agent = spec->agent};
 	session->options.slug = session->slug;
 	session->options.lockfile = spec->lockfile;
 	session->options.caller = &session->caller;
@@ -467,7 +499,8 @@ tool_session_new(struct event_base *base, struct audit *audit,
 	*session_r = session;
 	/* Without an id there is no plan: its end says why, and comes soon. */
 	if (sandbox_id(session->sandbox)[0] != '\0' &&
-	    tool_session_start_gate(session) != RESULT_OK)
+	    (tool_session_start_gate(session) != RESULT_OK ||
+		tool_session_start_desk(session) != RESULT_OK))
 		tool_session_close(
 		    session, "gate_died", "agentnode-gate does not start");
 	return RESULT_OK;
@@ -482,6 +515,7 @@ tool_session_free(struct tool_session **session)
 		return;
 	*session = NULL;
 	gate_part_free(&gone->gate);
+	guard_desk_free(&gone->desk);
 	sandbox_free(&gone->sandbox);
 	mcp_trees_free(&gone->trees);
 	if (gone->later != NULL)

@@ -360,6 +360,7 @@ agent_run_parts_start_tools(struct agent_run *run)
 	if (json_array_size(package->packages) == 0)
 		return RESULT_OK;
 	run->pool = (struct tool_pool_spec){.lockfile = run->plan.run.path,
+	    .agent = run->plan.run.slug,
 	    .packages = package->packages,
 	    .calls_max = (uint64_t)package->max_tool_calls,
 	    .sessions = AGENT_RUN_PARTS_SESSIONS,

@@ -60,15 +60,19 @@ guard_say_open(struct guard_say *answer)
 
 	if (result != RESULT_OK)
 		return result;
+	/* Refused or not: what is asked is what Guard would say. */
+	(void)run_entry_boundary(&answer->run);
+	answer->run.fault.text[0] = '\0';
 	result = run_entry_consent(&answer->run);
 	answer->consents = result == RESULT_OK;
 	if (result != RESULT_OK && result != RESULT_REFUSED)
 		return result;
+	answer->run.fault.text[0] = '\0';
 	answer->skill = guard_say_is_skill(answer->run.entry);
 	make.config = answer->run.config;
 	make.entry = answer->run.entry;
 	make.consented = answer->consents ? answer->run.agreed : NULL;
-	make.tier = tier_parse(RUN_ENTRY_TIER);
+	make.tier = answer->run.trust.tier;
 	answer->object = guard_make_plan(&make);
 	guard_say_declare(answer);
 	return guard_plan_read(

@@ -45,6 +45,7 @@ struct mcp_run {
 	struct audit *audit;
 	struct sandbox *sandbox;
 	struct gate_part *gate;
+	struct guard_desk *desk;
 	struct mcp_trees *trees;
 	struct run_log log; /* our own */
 	struct event *signals[MCP_RUN_SIGNALS];
@@ -99,6 +100,15 @@ mcp_run_close(struct mcp_run *run, const char *code, const char *detail)
 
 /* --- the end ------------------------------------------------------------ */
 
+/* The sum of its calls is on record. */
+static void
+mcp_run_on_desk(void *context)
+{
+	struct mcp_run *run = context;
+
+	event_active(run->later, EV_TIMEOUT, 0);
+}
+
 /* From the loop, nothing of a part on the stack. */
 static void
 mcp_run_on_later(evutil_socket_t fd, short what, void *context)
@@ -117,6 +127,10 @@ mcp_run_on_later(evutil_socket_t fd, short what, void *context)
 	}
 	if (run->trees != NULL && !mcp_trees_is_idle(run->trees))
 		return;
+	if (run->desk != NULL && !guard_desk_is_finished(run->desk)) {
+		guard_desk_finish(run->desk, mcp_run_on_desk, run);
+		return;
+	}
 	if (run->state != MCP_RUN_ENDED) {
 		mcp_run_enter(run, MCP_RUN_ENDED, "all parts ended");
 		event_loop_stop(run->base);
@@ -244,6 +258,21 @@ mcp_run_start_gate(struct mcp_run *run)
 	return result;
 }
 
+static enum result
+mcp_run_start_desk(struct mcp_run *run)
+{
+	const char *slug = run->options->slug;
+	const struct guard_desk_spec spec = {.kind = "mcp",
+	    .package = slug,
+	    .run = sandbox_id(run->sandbox),
+	    .rates = guard_make_rates(run->plan.run.config, slug, false)};
+	enum result result = guard_desk_new(run->audit, &spec, &run->desk);
+
+	if (result == RESULT_OK)
+		gate_part_guard(run->gate, run->desk);
+	return result;
+}
+
 static void
 mcp_run_on_ledger(enum result result, const char *detail, void *context)
 {
@@ -260,7 +289,8 @@ mcp_run_on_ledger(enum result result, const char *detail, void *context)
 		mcp_run_close(run, "internal", "out of memory");
 	else if (sandbox_id(run->sandbox)[0] == '\0')
 		return; /* there is no plan: its end says why, and comes soon */
-	else if (mcp_run_start_gate(run) != RESULT_OK)
+	else if (mcp_run_start_gate(run) != RESULT_OK ||
+		 mcp_run_start_desk(run) != RESULT_OK)
 		mcp_run_close(run, "gate_died",
 		    run->plan.run.fault.text[0] != '\0'
 			? run->plan.run.fault.text
@@ -331,6 +361,7 @@ static void
 mcp_run_clear(struct mcp_run *run)
 {
 	gate_part_free(&run->gate);
+	guard_desk_free(&run->desk);
 	sandbox_free(&run->sandbox);
 	mcp_trees_free(&run->trees);
 	audit_free(&run->audit);

@@ -26,6 +26,7 @@ struct gate_part {
 	size_t stream_count;
 	struct gate_part_handlers handlers;
 	void *context;
+	struct guard_desk *desk; /* borrowed; NULL: none */
 	uint64_t next_id;
 	char sandbox[GATE_PART_ID_MAX + 1];
 	int listener; /* until the gate is ready */
@@ -190,6 +191,42 @@ gate_part_on_tool_call(struct gate_part *part, struct ipc_message *message)
 	fd_close(&call.args_fd);
 }
 
+/* A failed send ends the child, and on_end tells. */
+static void
+gate_part_on_guarded(
+    uint64_t id, const char *code, const char *detail, void *context)
+{
+	struct gate_part *part = context;
+
+	(void)gate_part_send_id(part, IPC_GUARD_ANSWER, id,
+	    json_pack("{s:s, s:s}", "code", code, "detail", detail), -1);
+}
+
+static void
+gate_part_on_guard(struct gate_part *part, const struct ipc_message *message)
+{
+	const json_t *body = message->body;
+	const struct guard_desk_ask ask = {.id = message->id,
+	    .tool = json_string_value(json_object_get(body, "tool")),
+	    .code = json_string_value(json_object_get(body, "code")),
+	    .actions = json_string_value(json_object_get(body, "actions")),
+	    .detail = json_string_value(json_object_get(body, "detail")),
+	    .count = json_integer_value(json_object_get(body, "count"))};
+
+	if (part->desk != NULL)
+		guard_desk_ask(part->desk, &ask);
+	else
+		gate_part_on_guarded(message->id, "guard_unavailable",
+		    "nobody counts this package's calls", part);
+}
+
+void
+gate_part_guard(struct gate_part *part, struct guard_desk *desk)
+{
+	part->desk = desk;
+	guard_desk_on_answer(desk, gate_part_on_guarded, part);
+}
+
 static void
 gate_part_on_message(
     struct child *child, struct ipc_message *message, void *context)
@@ -204,6 +241,8 @@ gate_part_on_message(
 		gate_part_on_answered(part, message);
 	else if (message->type == IPC_TOOL_CALL)
 		gate_part_on_tool_call(part, message);
+	else if (message->type == IPC_GUARD_ASK)
+		gate_part_on_guard(part, message);
 	else if (message->type == IPC_DECISION &&
 		 part->handlers.on_decision != NULL)
 		part->handlers.on_decision(message->body, part->context);
@@ -321,6 +360,8 @@ gate_part_free(struct gate_part **part)
 {
 	if (*part == NULL)
 		return;
+	if ((*part)->desk != NULL)
+		guard_desk_on_answer((*part)->desk, NULL, NULL);
 	fd_close(&(*part)->listener);
 	child_free(&(*part)->child);
 	free(*part);

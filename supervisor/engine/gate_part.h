@@ -14,6 +14,7 @@
 #include <stdint.h>
 
 #include "common/result.h"
+#include "supervisor/policy/guard_desk.h"
 #include "supervisor/sandbox.h"
 
 #define GATE_PART_STREAMS_MAX 6U
@@ -72,6 +73,9 @@ enum result gate_part_start(struct event_base *base, const char *sandbox_id,
     json_t *options, int log_fd, const struct gate_part_stream *streams,
     size_t stream_count, const struct gate_part_handlers *handlers,
     void *context, struct gate_part **part_r);
+/* Where Guard's questions go; borrowed, it must outlive the part. Without
+ * one every call of a gate that has rules is refused. */
+void gate_part_guard(struct gate_part *part, struct guard_desk *desk);
 /* The workload is gone, or never came. */
 void gate_part_workload_ended(
     struct gate_part *part, const struct sandbox_outcome *outcome);

@@ -510,6 +510,10 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		gate_caller_cancel(
 		    &gate->caller, &gate->session, event->id, event->now_ms);
 		break;
+	case GATE_EVENT_GUARDED:
+		mcp_session_guarded(&gate->session, event->id, event->text,
+		    event->bytes, event->now_ms);
+		break;
 	case GATE_EVENT_ROOM:
 	case GATE_EVENT_TIME:
 		break;

@@ -258,7 +258,7 @@ gate_caller_wire_told(struct gate_caller *caller, struct gate_caller_job *job)
 /* All pages are there. */
 static void
 gate_caller_wire_listed(struct gate_caller *caller, struct mcp_session *session,
-    struct gate_caller_job *job, const char *first, uint64_t now_ms)
+    struct gate_caller_job *job, const char *first)
 {
 	char detail[GATE_CALLER_DETAIL_MAX];
 
@@ -267,8 +267,9 @@ gate_caller_wire_listed(struct gate_caller *caller, struct mcp_session *session,
 	if (job->list) {
 		gate_caller_wire_told(caller, job);
 	} else if (job->tools == 1) {
+		/* Its turn comes: another call may wait for Guard. */
 		buffer_free(&job->pages);
-		gate_caller_wire_send(caller, session, job, now_ms);
+		job->step = GATE_CALLER_WAITING;
 	} else {
 		(void)snprintf(detail, sizeof(detail),
 		    "%s has %zu tools: say which one", session->policy.package,
@@ -292,8 +293,7 @@ gate_caller_wire_on_list(struct gate_caller *caller,
 		gate_caller_wire_send_list(
 		    caller, session, job, cursor, now_ms);
 	else
-		gate_caller_wire_listed(
-		    caller, session, job, job->first, now_ms);
+		gate_caller_wire_listed(caller, session, job, job->first);
 }
 
 static void
@@ -308,6 +308,23 @@ gate_caller_wire_on_result(struct gate_caller *caller,
 	else
 		gate_caller_answer(job, "too_long",
 		    "the tool's result is longer than tool_result_max");
+}
+
+/* The session's own refusals carry Guard's code. */
+static const char *
+gate_caller_wire_code(const struct mcp_entry *entry)
+{
+	struct mcp_span reason =
+	    mcp_cursor_find(mcp_cursor_find(entry->outcome, "data"), "reason");
+
+	for (unsigned i = MCP_ALLOWED + 1; i < MCP_DENIAL_COUNT; i++) {
+		const char *code = mcp_policy_reason((enum mcp_denial)i);
+
+		if (mcp_guard_explains((enum mcp_denial)i) &&
+		    mcp_cursor_is(reason, code))
+			return code;
+	}
+	return "tool_failed";
 }
 
 static void
@@ -327,7 +344,7 @@ gate_caller_wire_on_answer(struct gate_caller *caller,
 	if (entry->kind == MCP_ERROR) {
 		mcp_cursor_excerpt(mcp_cursor_find(entry->outcome, "message"),
 		    detail, sizeof(detail));
-		gate_caller_answer(job, "tool_failed", detail);
+		gate_caller_answer(job, gate_caller_wire_code(entry), detail);
 	} else if (job->step == GATE_CALLER_LISTING) {
 		gate_caller_wire_on_list(caller, session, job, entry, now_ms);
 	} else {

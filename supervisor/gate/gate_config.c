@@ -17,7 +17,7 @@ static const char *const gate_config_keys[] = {"mode", "package", "tier",
     "request_timeout_s", "start_timeout_s", "grace_ms", "list_timeout_s",
     "json", "label", "uid", "log_level", "no_landlock", "packages",
     "max_tool_calls", "calls_at_once", "arguments_max", "tool_result_max",
-    "result_max", "port", "product", "raw", NULL};
+    "result_max", "port", "product", "raw", "guard", NULL};
 
 /* A word out of a list, or a fault; the index is what it stands for. */
 static size_t
@@ -68,6 +68,19 @@ gate_config_tools(
 	policy->has_tools = true;
 	policy->tools = config->tools;
 	policy->tool_count = count;
+}
+
+static void
+gate_config_guard(
+    const json_t *options, struct gate_config *config, struct json_fault *fault)
+{
+	const json_t *object = json_object_get(options, "guard");
+
+	if (object == NULL)
+		return;
+	config->has_guard = true;
+	(void)guard_plan_read(
+	    object, config->options.policy.package, &config->guard, fault);
 }
 
 /* A tier that is missing or unknown is unverified. */
@@ -191,6 +204,7 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
 	    &config_r->no_landlock, fault);
 	gate_config_numbers(options, config_r, fault);
 	gate_config_tools(options, config_r, fault);
+	gate_config_guard(options, config_r, fault);
 	gate_config_agent(options, config_r, fault);
 	return fault->text[0] == '\0' ? RESULT_OK : RESULT_BAD;
 }

@@ -3,9 +3,10 @@
  * The gate's config message (from the supervisor): descriptor 0 is the log,
  * options are
  *   mode "mcp" | "text" | "raw" | "tools" | "build" | "agent" | "caller" ·
- * package TEXT (slug) · tier TEXT (unverified) · tools [TEXT] (allowlist;
- * absent: all) · resources, prompts FLAG (true) · line_max BYTES (16 MiB) ·
- *   output_max BYTES (0: none) · request_timeout_s (0: none) ·
+ * package TEXT (slug) · guard OBJECT (of guard_plan.h; absent: no Guard, as
+ * where nothing calls tools) · tier TEXT (unverified) · tools [TEXT]
+ * (allowlist; absent: all) · resources, prompts FLAG (true) · line_max BYTES
+ * (16 MiB) · output_max BYTES (0: none) · request_timeout_s (0: none) ·
  *   start_timeout_s (0: none; for initialize) · grace_ms (2000) ·
  *   list_timeout_s (60) · json FLAG (false) · label TEXT ("build") ·
  *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
@@ -33,7 +34,9 @@ struct gate_config {
 	struct gate_options options;
 	struct tools_port_options port; /* mode agent */
 	struct tools_grant grant;
-	const char **tools;    /* owned array, texts in the JSON */
+	const char **tools;      /* owned array, texts in the JSON */
+	struct guard_plan guard; /* borrows from the JSON */
+	bool has_guard;
 	uid_t uid;             /* dropped to when we are root */
 	bool no_landlock;      /* the host's named override */
 	enum log_level lowest; /* least level logged */

@@ -21,16 +21,17 @@ enum gate_stream {
 };
 
 enum gate_event_kind {
-	GATE_EVENT_START,  /* every stream is there */
-	GATE_EVENT_BYTES,  /* stream, bytes, len */
-	GATE_EVENT_EOF,    /* stream: an input ended */
-	GATE_EVENT_BROKEN, /* stream: nobody reads an output any more */
-	GATE_EVENT_ROOM,   /* an output was written to */
-	GATE_EVENT_ENDED,  /* text: how the workload ended; failed */
-	GATE_EVENT_RESULT, /* bytes, len: of an agent */
-	GATE_EVENT_JOB,    /* id, list, text: tool or NULL; bytes, len */
-	GATE_EVENT_CANCEL, /* id: nobody waits for that job */
-	GATE_EVENT_TIME    /* the clock moved on */
+	GATE_EVENT_START,   /* every stream is there */
+	GATE_EVENT_BYTES,   /* stream, bytes, len */
+	GATE_EVENT_EOF,     /* stream: an input ended */
+	GATE_EVENT_BROKEN,  /* stream: nobody reads an output any more */
+	GATE_EVENT_ROOM,    /* an output was written to */
+	GATE_EVENT_ENDED,   /* text: how the workload ended; failed */
+	GATE_EVENT_RESULT,  /* bytes, len: of an agent */
+	GATE_EVENT_JOB,     /* id, list, text: tool or NULL; bytes, len */
+	GATE_EVENT_CANCEL,  /* id: nobody waits for that job */
+	GATE_EVENT_GUARDED, /* id, text: code, bytes: sentence */
+	GATE_EVENT_TIME     /* the clock moved on */
 };
 
 struct gate_event {

@@ -412,6 +412,21 @@ gate_io_cancel(struct gate_io *io, uint64_t id)
 }
 
 void
+gate_io_guarded(
+    struct gate_io *io, uint64_t id, const char *code, const char *detail)
+{
+	struct gate_event event = {.kind = GATE_EVENT_GUARDED,
+	    .stream = GATE_STREAM_COUNT,
+	    .bytes = detail,
+	    .text = code,
+	    .id = id,
+	    .now_ms = event_loop_now_ms()};
+
+	gate_step(io->gate, &event);
+	gate_io_update(io);
+}
+
+void
 gate_io_result(struct gate_io *io, const char *bytes, size_t len)
 {
 	gate_io_step(io, GATE_EVENT_RESULT, GATE_STREAM_COUNT, bytes, len);

@@ -29,11 +29,14 @@ void gate_io_set_turn(struct gate_io *io, void (*turn)(void *context));
 enum result gate_io_add(struct gate_io *io, const char *name, int fd);
 /* True when every stream the mode needs is there. */
 bool gate_io_is_complete(const struct gate_io *io);
-/* Begin; pass on a job, an agent's result, and how the workload ended. */
+/* Begin; pass on a job, Guard's answer, an agent's result, and how the
+ * workload ended. */
 void gate_io_start(struct gate_io *io);
 void gate_io_job(struct gate_io *io, uint64_t id, bool list, const char *tool,
     const char *bytes, size_t len);
 void gate_io_cancel(struct gate_io *io, uint64_t id);
+void gate_io_guarded(
+    struct gate_io *io, uint64_t id, const char *code, const char *detail);
 void gate_io_result(struct gate_io *io, const char *bytes, size_t len);
 void gate_io_ended(struct gate_io *io, const char *how, bool failed);
 

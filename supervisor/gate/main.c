@@ -153,6 +153,48 @@ main_work(struct main_process *process, struct ipc_message *message)
 		main_stop(process, IPC_EXIT_PROTOCOL, "unknown or early job");
 }
 
+/* A question of Guard's, to the supervisor. */
+static bool
+main_guard_ask(const struct mcp_guard_ask *ask, void *context)
+{
+	struct main_process *process = context;
+	struct ipc_message message;
+	enum result result;
+
+	ipc_message_init(&message, IPC_GUARD_ASK, ask->id);
+	message.body = json_pack("{s:s, s:s, s:s, s:s, s:i}", "tool", ask->tool,
+	    "code", ask->code, "actions", ask->actions, "detail", ask->detail,
+	    "count", (int)ask->count);
+	result = message.body == NULL ? RESULT_NO_MEMORY
+				      : peer_send(process->peer, &message);
+	ipc_message_clear(&message);
+	return result == RESULT_OK;
+}
+
+static void
+main_guard_answer(struct main_process *process, struct ipc_message *message)
+{
+	const char *detail =
+	    json_string_value(json_object_get(message->body, "detail"));
+
+	gate_io_guarded(process->io, message->id,
+	    json_string_value(json_object_get(message->body, "code")),
+	    detail != NULL ? detail : "");
+}
+
+static void
+main_prepare_guard(
+    struct main_process *process, const struct gate_config *config)
+{
+	struct mcp_guard *guard = &process->gate.session.guard;
+
+	if (!config->has_guard)
+		return;
+	guard->plan = &config->guard;
+	guard->ask = main_guard_ask;
+	guard->context = process;
+}
+
 static void
 main_message(struct ipc_message *message, void *context)
 {
@@ -182,6 +224,9 @@ main_message(struct ipc_message *message, void *context)
 		    !tools_link_result(process->tools, message))
 			main_stop(process, IPC_EXIT_PROTOCOL,
 			    "a tool's result, and nobody to ask for it");
+		break;
+	case IPC_GUARD_ANSWER:
+		main_guard_answer(process, message);
 		break;
 	case IPC_LOG_REPLACE:
 		log_replace_all(ipc_message_take_fd(message, 0));
@@ -274,6 +319,7 @@ main_prepare(struct main_process *process, struct gate_config *config,
 		log_fatal(IPC_EXIT_CRASH, "gate_start", "out of resources");
 	main_prepare_tools(process, config, &key, sandbox);
 	main_prepare_caller(process, config);
+	main_prepare_guard(process, config);
 	if (gate_confine_enter(config, &layers, detail, sizeof(detail)) !=
 	    RESULT_OK)
 		log_fatal(IPC_EXIT_CONFINE, "gate_confine", detail);

@@ -52,6 +52,11 @@ static const struct mcp_policy_row mcp_policy_rows[MCP_DENIAL_COUNT] = {
     [MCP_DENIED_TIMEOUT] = {"timeout", -32001,
 	"the server gave no answer within %1"},
     [MCP_DENIED_ENDED] = {"server_ended", -32000, "server ended%1"},
+    [MCP_DENIED_GUARD] = {"guard_denied", -32003, "%1"},
+    [MCP_DENIED_CONSENT] = {"guard_consent", -32003, "%1"},
+    [MCP_DENIED_ARGUMENTS] = {"guard_arguments", -32602, "%1"},
+    [MCP_DENIED_RATE] = {"guard_rate_limit", -32029, "%1"},
+    [MCP_DENIED_UNGUARDED] = {"guard_unavailable", -32000, "%1"},
 };
 
 const char *

@@ -33,6 +33,12 @@ enum mcp_denial {
 	MCP_DENIED_TOO_LONG,   /* the line was over the cap */
 	MCP_DENIED_TIMEOUT,    /* no answer in time */
 	MCP_DENIED_ENDED,      /* the server ended */
+	/* Guard's, explained by mcp_guard: */
+	MCP_DENIED_GUARD,     /* the rules deny it */
+	MCP_DENIED_CONSENT,   /* nobody agreed to it, nobody can be asked */
+	MCP_DENIED_ARGUMENTS, /* what the arguments hold */
+	MCP_DENIED_RATE,      /* too many calls */
+	MCP_DENIED_UNGUARDED, /* it could not be known */
 	MCP_DENIAL_COUNT
 };
 

@@ -42,12 +42,17 @@ mcp_refusal_error(struct mcp_session *session, enum mcp_side to,
 	mcp_refusal_text(session, to, "\n");
 }
 
-/* What a sentence about this entry names: the tool, else the method. */
+/* What a sentence about this entry names: the tool, else the method. Guard
+ * has its own sentence. */
 static void
-mcp_refusal_subject(const struct mcp_entry *entry, enum mcp_denial denial,
-    char subject_r[MCP_POLICY_TOOL_MAX + 1])
+mcp_refusal_subject(const struct mcp_session *session,
+    const struct mcp_entry *entry, enum mcp_denial denial,
+    char subject_r[MCP_REFUSAL_SENTENCE])
 {
-	snprintf(subject_r, MCP_POLICY_TOOL_MAX + 1, "%s", entry->method);
+	const char *text =
+	    mcp_guard_explains(denial) ? session->guard.detail : entry->method;
+
+	snprintf(subject_r, MCP_REFUSAL_SENTENCE, "%s", text);
 	if (denial == MCP_DENIED_TOOL)
 		mcp_policy_tool_name(
 		    mcp_cursor_find(entry->params, "name"), subject_r);
@@ -77,7 +82,7 @@ mcp_refusal_answer_requests(struct mcp_session *session, enum mcp_side from,
     const enum mcp_denial *denials)
 {
 	const struct mcp_message *message = &session->message;
-	char subject[MCP_POLICY_TOOL_MAX + 1];
+	char subject[MCP_REFUSAL_SENTENCE];
 	size_t i, count = 0;
 
 	for (i = 0; i < message->count; i++) {
@@ -88,7 +93,7 @@ mcp_refusal_answer_requests(struct mcp_session *session, enum mcp_side from,
 			continue;
 		if (denial == MCP_ALLOWED)
 			denial = MCP_DENIED_BATCH;
-		mcp_refusal_subject(entry, denial, subject);
+		mcp_refusal_subject(session, entry, denial, subject);
 		if (message->batch)
 			mcp_refusal_text(session, from, count == 0 ? "[" : ",");
 		mcp_refusal_put(session, from, entry->id, denial, subject);
@@ -103,7 +108,7 @@ mcp_refusal_denied(struct mcp_session *session, enum mcp_side from,
     const enum mcp_denial *denials)
 {
 	const struct mcp_message *message = &session->message;
-	char subject[MCP_POLICY_TOOL_MAX + 1];
+	char subject[MCP_REFUSAL_SENTENCE];
 	size_t i;
 
 	mcp_refusal_answer_requests(session, from, denials);
@@ -114,7 +119,7 @@ mcp_refusal_denied(struct mcp_session *session, enum mcp_side from,
 		session->counts.denied++;
 		if (denial == MCP_ALLOWED)
 			denial = MCP_DENIED_BATCH;
-		mcp_refusal_subject(entry, denial, subject);
+		mcp_refusal_subject(session, entry, denial, subject);
 		mcp_report_denied(from, entry, subject, denial);
 		if (entry->kind != MCP_REQUEST)
 			session->counts.dropped++;

@@ -26,6 +26,7 @@ mcp_session_init(struct mcp_session *session, const struct mcp_policy *policy,
 	session->line_max = line_max;
 	session->limits = *limits;
 	mcp_json_init(&session->json, key);
+	mcp_guard_init(&session->guard, line_max);
 	for (i = 0; i < 2; i++) {
 		buffer_init(&session->out[i], max);
 		if (result == RESULT_OK)
@@ -42,6 +43,7 @@ mcp_session_free(struct mcp_session *session)
 	size_t i;
 
 	mcp_json_free(&session->json);
+	mcp_guard_free(&session->guard);
 	mcp_tools_free(&session->tools);
 	for (i = 0; i < 2; i++) {
 		mcp_pending_free(&session->asked[i]);
@@ -55,6 +57,8 @@ mcp_session_may_take(const struct mcp_session *session, enum mcp_side from)
 	const struct buffer *out = &session->out[mcp_session_other(from)];
 	const struct buffer *back = &session->out[from];
 
+	if (from == MCP_CLIENT && session->guard.waits)
+		return false;
 	return session->result == RESULT_OK && out->len <= MCP_SESSION_LOW &&
 	       back->len <= MCP_SESSION_LOW + session->line_max +
 				MCP_SESSION_RESERVE / 2;
@@ -171,8 +175,13 @@ mcp_session_pass_cancelled(struct mcp_session *session, enum mcp_side from,
     const struct mcp_entry *entry)
 {
 	struct mcp_span id = mcp_cursor_find(entry->params, "requestId");
+	const struct mcp_guard *guard = &session->guard;
+	struct mcp_span held = {guard->id, guard->id_len};
 	struct mcp_pending_row *row = NULL;
 
+	if (guard->waits && guard->id_len > 0 && mcp_message_id_shape(id) &&
+	    mcp_pending_same_id(held, id))
+		session->guard.dropped = true;
 	if (mcp_message_id_shape(id))
 		row = mcp_pending_find(&session->asked[from], id);
 	if (row != NULL)
@@ -269,6 +278,25 @@ mcp_session_pass(struct mcp_session *session, enum mcp_side from,
 
 /* --- one line ----------------------------------------------------------- */
 
+/* Guard is asked; without an answer nothing of the line passes. */
+static void
+mcp_session_hold(struct mcp_session *session, const char *bytes, size_t len)
+{
+	enum mcp_denial denials[MCP_MESSAGE_BATCH_MAX];
+	enum result result =
+	    mcp_guard_hold(&session->guard, &session->message, bytes, len);
+
+	if (result == RESULT_OK)
+		return;
+	if (result != RESULT_REFUSED) {
+		session->result = RESULT_NO_MEMORY;
+		return;
+	}
+	for (size_t i = 0; i < session->message.count; i++)
+		denials[i] = session->guard.denial;
+	mcp_refusal_denied(session, MCP_CLIENT, denials);
+}
+
 void
 mcp_session_line(struct mcp_session *session, enum mcp_side from,
     const char *bytes, size_t len, uint64_t now_ms)
@@ -294,8 +322,54 @@ mcp_session_line(struct mcp_session *session, enum mcp_side from,
 	}
 	if (denied > 0)
 		mcp_refusal_denied(session, from, denials);
+	else if (from == MCP_CLIENT &&
+		 mcp_guard_concerns(&session->guard, message))
+		mcp_session_hold(session, bytes, len);
 	else
 		mcp_session_pass(session, from, bytes, len, now_ms);
+}
+
+/* The line that was kept: as it came, or refused. The id of a request may be
+ * in use by now. */
+static void
+mcp_session_release(
+    struct mcp_session *session, const char *bytes, size_t len, uint64_t now_ms)
+{
+	enum mcp_denial denials[MCP_MESSAGE_BATCH_MAX];
+	struct mcp_message *message = &session->message;
+	enum mcp_denial denial = session->guard.denial;
+	enum mcp_json_fault json;
+	size_t position, denied = 0;
+
+	if (mcp_message_parse(&session->json, bytes, len, message, &json,
+		&position) != MCP_FAULT_NONE) {
+		session->result = RESULT_NO_MEMORY; /* it was parsed before */
+		return;
+	}
+	for (size_t i = 0; i < message->count; i++) {
+		denials[i] = denial != MCP_ALLOWED
+				 ? denial
+				 : mcp_session_judge(session, MCP_CLIENT, i);
+		denied += denials[i] != MCP_ALLOWED;
+	}
+	if (denied > 0)
+		mcp_refusal_denied(session, MCP_CLIENT, denials);
+	else
+		mcp_session_pass(session, MCP_CLIENT, bytes, len, now_ms);
+}
+
+void
+mcp_session_guarded(struct mcp_session *session, uint64_t id, const char *code,
+    const char *detail, uint64_t now_ms)
+{
+	struct buffer *line = &session->guard.line;
+
+	if (!mcp_guard_answered(&session->guard, id, code, detail))
+		return;
+	if (!session->guard.dropped)
+		mcp_session_release(session,
+		    (const char *)buffer_bytes_borrow(line), line->len, now_ms);
+	buffer_clear(line);
 }
 
 void
@@ -355,6 +429,9 @@ mcp_session_server_ended(struct mcp_session *session, const char *how)
 	struct mcp_pending_row *row;
 	size_t index = 0;
 
+	if (session->guard.waits)
+		mcp_session_guarded(session, session->guard.last_id,
+		    "guard_unavailable", "the server ended before the call", 0);
 	while ((row = mcp_pending_next(&session->asked[MCP_CLIENT], &index)) !=
 	       NULL)
 		mcp_session_give_up(

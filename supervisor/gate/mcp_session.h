@@ -9,6 +9,7 @@
 #define SUPERVISOR_GATE_MCP_SESSION_H
 
 #include "common/buffer.h"
+#include "supervisor/gate/mcp_guard.h"
 #include "supervisor/gate/mcp_peek.h"
 #include "supervisor/gate/mcp_pending.h"
 #include "supervisor/gate/mcp_policy.h"
@@ -43,7 +44,8 @@ struct mcp_session {
 	struct mcp_tools tools;
 	struct buffer out[2]; /* bytes for each side */
 	struct mcp_session_counts counts;
-	enum result result; /* not OK: out of memory, give up */
+	struct mcp_guard guard; /* plan and hook are set by the owner */
+	enum result result;     /* not OK: out of memory, give up */
 };
 
 enum result mcp_session_init(struct mcp_session *session,
@@ -58,6 +60,10 @@ bool mcp_session_may_take(
 /* One line of from, LF not included. */
 void mcp_session_line(struct mcp_session *session, enum mcp_side from,
     const char *bytes, size_t len, uint64_t now_ms);
+/* Guard's answer to its question (mcp_guard.h): the line that waits for it
+ * passes, or is refused. */
+void mcp_session_guarded(struct mcp_session *session, uint64_t id,
+    const char *code, const char *detail, uint64_t now_ms);
 /* A line of from that was over the cap and skipped. */
 void mcp_session_too_long(struct mcp_session *session, enum mcp_side from,
     const struct mcp_peek *peek, uint64_t len);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "supervisor/gate/gate_config.h"
+#include "supervisor/policy/guard_make.h"
 
 #define MCP_RUN_PLAN_AROUND 8192 /* bytes of a message around its content */
 
@@ -279,6 +280,23 @@ mcp_run_plan_caller(
 		   json_integer((json_int_t)caller->result_max)) == 0;
 }
 
+/* What calls are judged by, in the gate. */
+static json_t *
+mcp_run_plan_guard(
+    const struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	const struct guard_make make = {.config = plan->run.config,
+	    .entry = plan->run.entry,
+	    .consented = plan->run.agreed,
+	    .slug = plan->package.slug,
+	    .agent = options->caller != NULL ? options->caller->agent : NULL,
+	    .tier = plan->run.trust.tier,
+	    .reaches = plan->egress != NULL,
+	    .inside = true};
+
+	return guard_make_plan(&make);
+}
+
 json_t *
 mcp_run_plan_gate(
     const struct mcp_run_plan *plan, const struct mcp_run_options *options)
@@ -298,7 +316,8 @@ mcp_run_plan_gate(
 	    "list_timeout_s", (json_int_t)start_s, "json", options->json,
 	    "log_level", config_text(config, "log.level"), "no_landlock",
 	    config_override(config, "no_landlock"));
-	good = object != NULL;
+	good = object != NULL && json_object_set_new(object, "guard",
+				     mcp_run_plan_guard(plan, options)) == 0;
 	if (good && options->caller != NULL)
 		good = mcp_run_plan_caller(object, options->caller, line_max);
 	if (good && plan->package.tools != NULL) {

@@ -25,6 +25,7 @@
 struct mcp_run_caller {
 	unsigned call_timeout_s;
 	uint64_t arguments_max, result_max; /* bytes */
+	const char *agent; /* slug of the agent that calls; NULL: none */
 };
 
 struct mcp_run_options {

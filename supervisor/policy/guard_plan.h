@@ -37,6 +37,7 @@ struct guard_plan {
 #define GUARD_CODE_CONSENT "guard_consent"
 #define GUARD_CODE_ARGUMENTS "guard_arguments"
 #define GUARD_CODE_RATE "guard_rate_limit"
+#define GUARD_CODE_UNAVAILABLE "guard_unavailable"
 
 struct guard_verdict {
 	struct guard_decision decision;
