@@ -250,6 +250,9 @@ proxy_control_on_message(struct ipc_message *message, void *context)
 	case IPC_USAGE:
 	case IPC_TOOL_CALL:
 	case IPC_TOOL_RESULT:
+	case IPC_GUARD_ASK:
+	case IPC_GUARD_ANSWER:
+	case IPC_RATE_TAKE:
 	case IPC_TYPE_COUNT:
 		break;
 	}
