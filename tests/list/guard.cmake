@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Guard: what a call is, and whether it may be made.
 add_unit_test(guard LIBRARIES guard_pure)
+add_unit_test(guard_arguments LIBRARIES guard_arguments)
+add_fuzz_target(guard_arguments LIBRARIES guard_arguments)
 add_unit_test(rate LIBRARIES ledger_budget)
 add_scenario(guard_cli TIMEOUT 240)
+add_scenario(guard_calls TIMEOUT 600)
