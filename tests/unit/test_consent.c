@@ -106,6 +106,7 @@ test_consent_version(void **state)
 static void
 test_consent_make(unsigned number, struct consent_item *item_r)
 {
+	item_r->guard = NULL;
 	snprintf(item_r->hash, sizeof(item_r->hash), "%064x", number);
 	item_r->slug = "a-server";
 }
