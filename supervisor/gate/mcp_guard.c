@@ -131,7 +131,7 @@ enum result
 mcp_guard_hold(struct mcp_guard *guard, const struct mcp_message *message,
     const char *bytes, size_t len)
 {
-	struct mcp_guard_judged worst;
+	struct mcp_guard_judged worst = {.code = ""};
 	struct mcp_guard_ask ask = {.id = guard->last_id + 1,
 	    .count = mcp_guard_worst(guard, message, &worst)};
 	enum result result;

@@ -40,8 +40,8 @@ static const char *const rate_sql[RATE_STATEMENT_COUNT] = {
     [RATE_FORGET] = "DELETE FROM call WHERE package = ?1 AND at <= ?2",
     [RATE_ALL] = "DELETE FROM call WHERE at <= ?1",
     [RATE_COUNT] = "SELECT count(*) FROM call WHERE package = ?1 AND at > ?2",
-    [RATE_NTH] = "SELECT at FROM call WHERE package = ?1 AND at > ?2"
-		 " ORDER BY at LIMIT 1 OFFSET ?3",
+    [RATE_NTH] = ("SELECT at FROM call WHERE package = ?1 AND at > ?2"
+		  " ORDER BY at LIMIT 1 OFFSET ?3"),
     [RATE_ADD] = "INSERT INTO call(package, at) VALUES(?1, ?2)",
 };
 
