@@ -179,6 +179,7 @@ drive_broker_open_run(struct drive_broker *drive)
 static void
 drive_broker_open(struct drive_broker *drive)
 {
+	char run[32];
 	int fd;
 
 	if (drive->opened)
@@ -197,10 +198,12 @@ drive_broker_open(struct drive_broker *drive)
 		return;
 	}
 	drive_broker_pair(drive, DRIVE_BROKER_BROKER, "ledger", &fd);
+	/* A name of its own: several may share the file. */
+	(void)snprintf(run, sizeof(run), "drive-%d", (int)getpid());
 	drive_broker_send(drive, DRIVE_BROKER_LEDGER, IPC_BUDGET_OPEN,
 	    DRIVE_BROKER_BUDGET,
-	    json_pack("{s:s,s:s,s:{}}", "sandbox", DRIVE_BROKER_OPTIONS_SANDBOX,
-		"package", "drive", "limits"),
+	    json_pack("{s:s,s:s,s:O}", "sandbox", run, "package", "drive",
+		"limits", drive->options.budget),
 	    &fd, 1);
 }
 

@@ -27,6 +27,7 @@ static const char drive_broker_options_help[] =
     "  --resolver ADDR:PORT ask this resolver for all names\n"
     "  --grant FILE         the grant (llm-broker/grant.h) instead\n"
     "  --ledger DIR         keep budgets there, with the real ledger\n"
+    "  --budget FILE        its limits (supervisor/ledger/budget_limits.h)\n"
     "  --option KEY=NUMBER  of the broker's config\n"
     "  --key-option KEY=NUMBER\n"
     "                       of llm-key's config\n"
@@ -51,6 +52,7 @@ enum drive_broker_option {
 	DRIVE_RESOLVER,
 	DRIVE_GRANT,
 	DRIVE_LEDGER,
+	DRIVE_BUDGET,
 	DRIVE_OPTION,
 	DRIVE_KEY_OPTION,
 	DRIVE_CONGESTION,
@@ -68,7 +70,7 @@ static const struct option drive_broker_options_long[] = {
     {"host", 1, NULL, DRIVE_HOST}, {"ca", 1, NULL, DRIVE_CA},
     {"address", 1, NULL, DRIVE_ADDRESS}, {"resolver", 1, NULL, DRIVE_RESOLVER},
     {"grant", 1, NULL, DRIVE_GRANT}, {"ledger", 1, NULL, DRIVE_LEDGER},
-    {"option", 1, NULL, DRIVE_OPTION},
+    {"budget", 1, NULL, DRIVE_BUDGET}, {"option", 1, NULL, DRIVE_OPTION},
     {"key-option", 1, NULL, DRIVE_KEY_OPTION},
     {"congestion", 1, NULL, DRIVE_CONGESTION}, {"log", 1, NULL, DRIVE_LOG},
     {"log-level", 1, NULL, DRIVE_LEVEL},
@@ -203,6 +205,8 @@ drive_broker_options_provider(struct drive_broker_options *options,
 		options->resolver = optarg;
 	else if (option == DRIVE_GRANT)
 		options->grant = drive_broker_options_load(optarg);
+	else if (option == DRIVE_BUDGET)
+		options->budget = drive_broker_options_load(optarg);
 	else
 		drive_broker_options_config(options, option);
 }
@@ -280,6 +284,8 @@ drive_broker_options_finish(
 	json_object_set_new(options->key, "providers", parts);
 	json_object_set_new(
 	    options->broker, "port", json_integer(options->port));
+	if (options->budget == NULL)
+		options->budget = json_object();
 	if (options->grant == NULL)
 		options->grant =
 		    json_pack("{s:O,s:{s:i,s:i,s:I,s:I,s:I},s:b}", "providers",
@@ -322,4 +328,5 @@ drive_broker_options_free(struct drive_broker_options *options)
 	json_decref(options->broker);
 	json_decref(options->key);
 	json_decref(options->grant);
+	json_decref(options->budget);
 }

@@ -19,7 +19,7 @@ struct drive_broker_options {
 	char address[64]; /* of the listener */
 	uint16_t port;
 	json_t *broker, *key; /* options of their config */
-	json_t *grant;
+	json_t *grant, *budget;
 	struct drive_names names;
 	const char *resolver; /* NULL: names */
 	const char *ca_path, *ledger_path, *log_path, *program;

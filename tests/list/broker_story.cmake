@@ -33,6 +33,7 @@ add_executable(broker_redact_none ${CMAKE_SOURCE_DIR}/llm-broker/main.c
 target_include_directories(broker_redact_none PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(broker_redact_none PRIVATE broker_io)
 add_scenario(broker_process TIMEOUT 300)
+add_scenario(broker_budget TIMEOUT 240)
 add_fuzz_target(call_relay SOURCES ${REDACT_KEY} LIBRARIES broker_relay)
 add_unit_test(key_table LIBRARIES broker_story)
 add_unit_test(error_word LIBRARIES broker_relay)

@@ -3,6 +3,7 @@
 ledger: order, backpressure, bounds, ends, and the key in every form."""
 import json
 import os
+import signal
 import socket
 import struct
 import time
@@ -472,6 +473,46 @@ def ledger():
     broker.end()
 
 
+def together():
+    """Calls that come together are asked for together, and settled so."""
+    broker = Broker(ledger=True)
+    broker.serve(lambda call: call.data(response(ANSWER)))
+    agents = [broker.agent() for _ in range(8)]
+    check("eight agents", until(
+        lambda: broker.stats()["waiting"] == 8), broker.stats())
+    broker.process.send_signal(signal.SIGSTOP)
+    for agent in agents:
+        agent.sendall(request(broker))
+    broker.process.send_signal(signal.SIGCONT)
+    asks = [broker.ledger.read()]
+    check("eight calls are one datagram", len(broker.ledger.asks) == 7,
+          broker.ledger.asks)
+    asks += [broker.ledger.read() for _ in range(7)]
+    check("each is asked once", len({a["id"] for a in asks}) == 8
+          and all(a["type"] == "reserve" for a in asks), asks)
+    for ask in asks:
+        broker.ledger.answer(ask["id"])
+    check("each is served", all(
+        read_response(agent)[::2] == (200, ANSWER) for agent in agents))
+    settles = [broker.ledger.read() for _ in range(8)]
+    check("each is settled once", {s["id"] for s in settles}
+          == {a["id"] for a in asks}
+          and all(s["type"] == "settle" and s["served"] for s in settles),
+          settles)
+    # what waits for company is said before the end
+    agents[0].sendall(request(broker))
+    ask = broker.ledger.read()
+    broker.ledger.answer(ask["id"])
+    read_response(agents[0])
+    broker.control.close()
+    settle = broker.ledger.read()
+    check("the last one is settled before the broker ends",
+          settle["id"] == ask["id"] and settle["served"], settle)
+    for agent in agents:
+        agent.close()
+    broker.end()
+
+
 def control():
     """What the supervisor asks, in and out of order."""
     broker = Broker()
@@ -564,6 +605,7 @@ def main():
     bare.end()
     untold()
     ledger()
+    together()
     control()
     shortage()
     finish()
