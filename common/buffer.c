@@ -179,6 +179,19 @@ buffer_append_text(struct buffer *buffer, const char *text)
 	return buffer_append(buffer, text, strlen(text));
 }
 
+enum result
+buffer_append_number(struct buffer *buffer, uint64_t number)
+{
+	char text[20]; /* digits of the largest */
+	size_t at = sizeof(text);
+
+	do {
+		text[--at] = (char)('0' + number % 10);
+		number /= 10;
+	} while (number > 0);
+	return buffer_append(buffer, text + at, sizeof(text) - at);
+}
+
 /* need is the length without the NUL, as measured before. */
 static enum result
 buffer_vprintf_large(

@@ -47,6 +47,7 @@ void buffer_commit(struct buffer *buffer, size_t count);
 enum result buffer_append(
     struct buffer *buffer, const void *bytes, size_t count);
 enum result buffer_append_text(struct buffer *buffer, const char *text);
+enum result buffer_append_number(struct buffer *buffer, uint64_t number);
 enum result buffer_printf(struct buffer *buffer, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 

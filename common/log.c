@@ -443,14 +443,19 @@ log_rate_allows(const char *event)
 	return false;
 }
 
+bool
+log_is_wanted(enum log_level level)
+{
+	return log_state.fd >= 0 && level >= log_state.lowest;
+}
+
 void
 log_write(
     enum log_level level, const char *event, const struct log_field *fields)
 {
 	int saved = errno;
 
-	if (log_state.fd >= 0 && level >= log_state.lowest &&
-	    log_rate_allows(event))
+	if (log_is_wanted(level) && log_rate_allows(event))
 		log_emit(level, event, fields);
 	errno = saved;
 }

@@ -12,6 +12,7 @@
 #ifndef COMMON_LOG_H
 #define COMMON_LOG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -78,8 +79,11 @@ void log_replace_all(int fd);
  *   LOG_TEXT("host", h), LOG_INT("port", p)). Keeps errno. */
 #define log_event(...) \
 	LOG_EVENT_END(__VA_ARGS__, {NULL, LOG_FIELD_END, NULL, 0, 0})
-#define LOG_EVENT_END(level, event, ...) \
-	log_write((level), (event), (const struct log_field[]){__VA_ARGS__})
+#define LOG_EVENT_END(level, event, ...)                                     \
+	(log_is_wanted(level) ? log_write((level), (event),                  \
+				    (const struct log_field[]){__VA_ARGS__}) \
+			      : (void)0)
+bool log_is_wanted(enum log_level level);
 void log_write(
     enum log_level level, const char *event, const struct log_field *fields);
 

@@ -173,13 +173,17 @@ call_forward_host(const struct provider *provider, struct buffer *out)
 {
 	const char *host = provider_host(provider);
 	bool literal = strchr(host, ':') != NULL;
+	enum result result =
+	    buffer_append_text(out, literal ? "Host: [" : "Host: ");
 
-	if (provider_port(provider) == 443)
-		return buffer_printf(
-		    out, literal ? "Host: [%s]\r\n" : "Host: %s\r\n", host);
-	return buffer_printf(out,
-	    literal ? "Host: [%s]:%u\r\n" : "Host: %s:%u\r\n", host,
-	    (unsigned)provider_port(provider));
+	if (result == RESULT_OK)
+		result = buffer_append_text(out, host);
+	if (result == RESULT_OK && literal)
+		result = buffer_append_text(out, "]");
+	if (result == RESULT_OK && provider_port(provider) != 443)
+		result = buffer_printf(
+		    out, ":%u", (unsigned)provider_port(provider));
+	return result != RESULT_OK ? result : buffer_append_text(out, "\r\n");
 }
 
 enum result
@@ -198,10 +202,13 @@ call_forward_head(const struct call_target *target, const char *model,
 		    "Accept: application/json, text/event-stream\r\n"
 		    "Accept-Encoding: identity\r\n");
 	if (result == RESULT_OK && target->path->body != NULL)
-		result = buffer_printf(out,
-		    "Content-Type: application/json\r\n"
-		    "Content-Length: %zu\r\n",
-		    body_len);
+		result =
+		    buffer_append_text(out, "Content-Type: application/json\r\n"
+					    "Content-Length: ");
+	if (result == RESULT_OK && target->path->body != NULL)
+		result = buffer_append_number(out, body_len);
+	if (result == RESULT_OK && target->path->body != NULL)
+		result = buffer_append_text(out, "\r\n");
 	if (result == RESULT_OK)
 		result = buffer_append(
 		    out, buffer_bytes_borrow(fields), fields->len);

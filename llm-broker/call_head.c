@@ -42,15 +42,18 @@ call_head_host(
     const struct http_head *head, uint16_t port, struct call_fault *fault)
 {
 	static const char *const names[] = {"127.0.0.1", "localhost"};
-	char text[32];
-	size_t i;
+	struct http_text name = head->host;
+	char text[8];
+	size_t i, len;
 
-	for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		(void)snprintf(
-		    text, sizeof(text), "%s:%u", names[i], (unsigned)port);
-		if (http_head_text_is_nocase(head->host, text))
-			return;
-	}
+	len = (size_t)snprintf(text, sizeof(text), ":%u", (unsigned)port);
+	if (name.len > len &&
+	    memcmp(name.bytes + name.len - len, text, len) == 0)
+		for (i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+			name.len = head->host.len - len;
+			if (http_head_text_is_nocase(name, names[i]))
+				return;
+		}
 	if (!http_head_text_is_nocase(head->host, "localhost"))
 		call_fault_set(fault, CALL_MISDIRECTED, 0,
 		    "Host must be 127.0.0.1:%u or localhost", (unsigned)port);

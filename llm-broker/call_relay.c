@@ -127,10 +127,13 @@ call_relay_framing(struct call_relay *relay, struct buffer *out)
 	    relay->head.framing == RESPONSE_FILTER_LENGTH && !options->strip;
 
 	if (known)
-		result = buffer_printf(out, "Content-Length: %llu\r\n",
-		    (unsigned long long)relay->head.length);
+		result = buffer_append_text(out, "Content-Length: ");
+	if (known && result == RESULT_OK)
+		result = buffer_append_number(out, relay->head.length);
+	if (known && result == RESULT_OK)
+		result = buffer_append_text(out, "\r\n");
 	relay->chunked = !known;
-	if (relay->chunked)
+	if (relay->chunked && result == RESULT_OK)
 		result =
 		    buffer_append_text(out, "Transfer-Encoding: chunked\r\n");
 	if (result == RESULT_OK && !options->keep_alive)

@@ -13,7 +13,7 @@
 #include <jansson.h>
 #include <stddef.h>
 
-#define JSON_LONG_MIN 64U /* bytes of a text that is long */
+#define JSON_LONG_MIN 24U /* bytes of a text that is long */
 
 /* As json_loadb(bytes, len, JSON_REJECT_DUPLICATES, error_r). The caller has
  * bounded the depth: the tree is walked by recursion. */
