@@ -120,6 +120,8 @@ budget_commit(struct budget *budget)
 		result = budget_db_run(&query);
 	if (result != RESULT_OK)
 		budget_abort(budget);
+	else
+		budget_held_committed(&budget->held);
 	return result;
 }
 

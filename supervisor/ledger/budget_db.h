@@ -18,27 +18,26 @@
 enum budget_statement {
 	BUDGET_DB_BEGIN,
 	BUDGET_DB_COMMIT,
-	BUDGET_DB_DATA_VERSION, /* -> changes when another connection writes */
-	BUDGET_DB_RUN_NEW,      /* name, package */
-	BUDGET_DB_RUN_FIND,     /* name -> id */
-	BUDGET_DB_RUN_GET,      /* id -> open, amounts */
-	BUDGET_DB_RUN_SET,      /* id, open, amounts */
-	BUDGET_DB_RUN_DROP,     /* id */
-	BUDGET_DB_RUNS,         /* after id -> id, package */
-	BUDGET_DB_OPEN_AGENT,   /* package -> sum of open */
-	BUDGET_DB_OPEN_HOST,    /* -> sum of open */
-	BUDGET_DB_CHARGED_GET,  /* day, package -> amounts */
-	BUDGET_DB_CHARGED_SET,  /* day, package, amounts */
-	BUDGET_DB_CHARGED_NEW,  /* the same, when there was no row to set */
-	BUDGET_DB_CALL_NEW,     /* run, call, day, provider, model, amounts */
-	BUDGET_DB_CALL_GET,     /* run, call -> day, provider, model, amounts */
-	BUDGET_DB_CALL_DROP,    /* run, call */
-	BUDGET_DB_CALLS,        /* run -> as CALL_GET */
-	BUDGET_DB_CALLS_DROP,   /* run */
-	BUDGET_DB_USAGE_ADD,    /* day, package, provider, model, counts */
-	BUDGET_DB_USAGE_NEW,    /* the same, when there was no row to add to */
-	BUDGET_DB_USAGE_COUNT,  /* day, package -> rows */
-	BUDGET_DB_BY_DAY,       /* since day, limit, offset -> key, sums */
+	BUDGET_DB_RUN_NEW,     /* name, package */
+	BUDGET_DB_RUN_FIND,    /* name -> id */
+	BUDGET_DB_RUN_GET,     /* id -> open, amounts */
+	BUDGET_DB_RUN_SET,     /* id, open, amounts */
+	BUDGET_DB_RUN_DROP,    /* id */
+	BUDGET_DB_RUNS,        /* after id -> id, package */
+	BUDGET_DB_OPEN_AGENT,  /* package -> sum of open */
+	BUDGET_DB_OPEN_HOST,   /* -> sum of open */
+	BUDGET_DB_CHARGED_GET, /* day, package -> amounts */
+	BUDGET_DB_CHARGED_SET, /* day, package, amounts */
+	BUDGET_DB_CHARGED_NEW, /* the same, when there was no row to set */
+	BUDGET_DB_CALL_NEW,    /* run, call, day, provider, model, amounts */
+	BUDGET_DB_CALL_GET,    /* run, call -> day, provider, model, amounts */
+	BUDGET_DB_CALL_DROP,   /* run, call */
+	BUDGET_DB_CALLS,       /* run -> as CALL_GET */
+	BUDGET_DB_CALLS_DROP,  /* run */
+	BUDGET_DB_USAGE_ADD,   /* day, package, provider, model, counts */
+	BUDGET_DB_USAGE_NEW,   /* the same, when there was no row to add to */
+	BUDGET_DB_USAGE_COUNT, /* day, package -> rows */
+	BUDGET_DB_BY_DAY,      /* since day, limit, offset -> key, sums */
 	BUDGET_DB_BY_AGENT,
 	BUDGET_DB_BY_PROVIDER,
 	BUDGET_DB_BY_MODEL,       /* -> model, sums, provider */

@@ -116,7 +116,6 @@ const char budget_db_schema[] =
 const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
     [BUDGET_DB_BEGIN] = "BEGIN IMMEDIATE",
     [BUDGET_DB_COMMIT] = "COMMIT",
-    [BUDGET_DB_DATA_VERSION] = "PRAGMA data_version",
     [BUDGET_DB_RUN_NEW] = "INSERT INTO run(name, package) VALUES(?1, ?2)",
     [BUDGET_DB_RUN_FIND] = "SELECT id FROM run WHERE name = ?1",
     [BUDGET_DB_RUN_GET] = "SELECT open, " AMOUNTS " FROM run WHERE id = ?1",

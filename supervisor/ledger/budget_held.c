@@ -9,22 +9,34 @@
 #include <stdio.h>
 #include <string.h>
 
+/* Of what this connection sees: it changes with every commit, of any
+ * process. */
+static enum result
+budget_held_version(struct budget_held *held, unsigned *version_r)
+{
+	return budget_db_result(sqlite3_file_control(
+	    held->db->handle, NULL, SQLITE_FCNTL_DATA_VERSION, version_r));
+}
+
 enum result
 budget_held_begin(struct budget_held *held)
 {
-	struct budget_query query =
-	    budget_db_query(held->db, BUDGET_DB_DATA_VERSION);
-	enum result result = budget_db_row(&query);
-	int64_t version =
-	    result == RESULT_OK ? budget_db_read_number(&query) : 0;
+	unsigned version;
+	enum result result = budget_held_version(held, &version);
 
-	budget_db_end(&query);
 	if (result != RESULT_OK)
-		return result == RESULT_NOT_FOUND ? RESULT_INTERNAL : result;
+		return result;
 	if (version != held->version)
 		held->has_sums = false;
 	held->version = version;
 	return RESULT_OK;
+}
+
+void
+budget_held_committed(struct budget_held *held)
+{
+	if (budget_held_version(held, &held->version) != RESULT_OK)
+		held->has_sums = false;
 }
 
 void

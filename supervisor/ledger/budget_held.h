@@ -24,7 +24,7 @@ struct budget_held {
 	int64_t run, day;
 	char package[BUDGET_HELD_PACKAGE_MAX];
 	struct budget_sums sums;
-	int64_t version; /* of the file, when they were read */
+	unsigned version; /* of the file, when they were read or written */
 	/* usage: what is to be added; calls 0: nothing */
 	struct budget_usage usage;
 	char usage_package[BUDGET_HELD_PACKAGE_MAX];
@@ -33,6 +33,8 @@ struct budget_held {
 /* A transaction began. Sums that another ledger may have changed since are
  * forgotten. */
 enum result budget_held_begin(struct budget_held *held);
+/* It was committed: what is held is what the file has. */
+void budget_held_committed(struct budget_held *held);
 /* Nothing of this transaction happened. */
 void budget_held_forget(struct budget_held *held);
 
