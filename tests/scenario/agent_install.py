@@ -52,6 +52,9 @@ for name, change, part in (
          "allowed_domains[0]"),
         ("no limit that is one", lambda t: t.replace(
             "max_tool_calls: 3", "max_tool_calls: 100000"), "from 1 to 500"),
+        ("a dependency without its hash",
+         lambda t: t + "dependencies: ['six==1.17.0']\n",
+         "six==1.17.0 needs --hash=sha256:"),
         ("a tool pack", lambda t: t[:t.index("agent:")].replace(
             "package_type: agent", "package_type: toolpack"),
          "manifest.capabilities.tools is empty")):
