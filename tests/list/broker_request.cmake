@@ -9,6 +9,7 @@ foreach(part call_sdk call_vectors call_malformed call_closed
 	add_unit_test(${part} LIBRARIES broker_request
 	    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/call_case.c)
 endforeach()
+add_scenario(provider_fields TIMEOUT 300)
 add_fuzz_target(call_request LIBRARIES broker_request PkgConfig::CMOCKA
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/call_case.c)
 target_compile_definitions(fuzz_call_request PRIVATE

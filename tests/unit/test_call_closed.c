@@ -83,6 +83,16 @@ static const struct test_call_closed_row test_call_closed_rows[] = {
     {"responses_image", RESPONSES,
 	RESPONSES_IS "\"tools\":[{\"type\":\"image_generation\"}]}",
 	"provider_tools", "tools[0]"},
+    /* Even then it does not choose a model that no list names, nor a URL. */
+    {"responses_image_model", RESPONSES,
+	RESPONSES_IS "\"tools\":[{\"type\":\"image_generation\",\"model\":"
+		     "\"gpt-image-2\"}]}",
+	NULL, "tools[0] is closed"},
+    {"responses_image_mask", RESPONSES,
+	RESPONSES_IS "\"tools\":[{\"type\":\"image_generation\","
+		     "\"input_image_mask\":{\"image_url\":"
+		     "\"https://x.example\"}}]}",
+	NULL, "tools[0] is closed"},
     {"responses_tool_of_tomorrow", RESPONSES,
 	RESPONSES_IS "\"tools\":[{\"type\":\"teleport_2027\"}]}", NULL,
 	"tools[0].type must be one of"},
