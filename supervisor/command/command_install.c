@@ -16,6 +16,7 @@
 #include "supervisor/command/command.h"
 #include "supervisor/command/install_ask.h"
 #include "supervisor/command/install_services.h"
+#include "supervisor/command/install_slug.h"
 #include "supervisor/package/install_pack.h"
 #include "supervisor/package/lockfile.h"
 
@@ -24,10 +25,12 @@ struct command_install {
 	struct install_pack_source source;
 	struct install install;
 	struct install_services services;
-	json_t *allow; /* owned; empty */
+	struct install_slug registry; /* where it comes from a registry */
+	json_t *allow;                /* owned; empty */
 	char lockfile[4096];
 	char wheels[PATH_MAX];
 	const char *lockfile_option;
+	const char *name; /* SLUG[@VERSION] of a registry; NULL */
 	bool json, yes;
 };
 
@@ -117,12 +120,17 @@ command_install_place(struct command_install *run, const char *text)
 		run->source.folder = run->request.pin.path;
 		return COMMAND_DONE;
 	}
+	if (registry_is_name(text)) {
+		run->name = text;
+		return COMMAND_DONE;
+	}
 	if (strchr(text, '/') != NULL && strncmp(text, "npm:", 4) != 0 &&
 	    strncmp(text, "pypi:", 5) != 0)
 		return command_install_archive(run, text);
 	return command_error(COMMAND_USAGE,
-	    "'%.100s' is no folder and no archive: write ./FOLDER, "
-	    "./FILE.tar.gz or /PATH; packages of npm and pypi are MCP "
+	    "'%.100s' is no folder, archive or SLUG[@VERSION]: write "
+	    "./FOLDER, ./FILE.tar.gz or /PATH; packages of npm and pypi are "
+	    "MCP "
 	    "servers, 'agentnode mcp install' installs them",
 	    text);
 }
@@ -199,7 +207,10 @@ command_install_run(struct command_install *run, const char *place)
 		code = install_services_open(&run->services, &run->install);
 	if (code != COMMAND_DONE)
 		return code;
-	if (install_pack_run(&run->install, &run->request, &run->source, slug,
+	if ((run->name != NULL &&
+		install_slug_open(&run->registry, run->name, &run->install,
+		    &run->request, &run->source) != RESULT_OK) ||
+	    install_pack_run(&run->install, &run->request, &run->source, slug,
 		&entry) != RESULT_OK)
 		return install_services_failed(
 		    &run->install, slug[0] != '\0' ? slug : place, run->json);
@@ -217,6 +228,7 @@ command_install(int argc, char **argv)
 	if (run == NULL)
 		return command_error(COMMAND_INTERNAL, "out of memory");
 	run->source.archive_fd = -1;
+	run->registry.item.fd = -1;
 	run->allow = json_array();
 	code = command_install_options(run, argc, argv);
 	if (code == COMMAND_DONE)
@@ -224,7 +236,9 @@ command_install(int argc, char **argv)
 	if (code == COMMAND_DONE)
 		code = command_install_run(run, argv[optind]);
 	install_services_close(&run->services);
-	fd_close(&run->source.archive_fd);
+	install_slug_close(&run->registry);
+	if (run->name == NULL)
+		fd_close(&run->source.archive_fd);
 	json_decref(run->allow);
 	free(run);
 	return code;
@@ -233,14 +247,18 @@ command_install(int argc, char **argv)
 extern const struct command command_install_rows[];
 const struct command command_install_rows[] = {
     {"install", "install a tool pack or an agent into a sealed volume",
-	"Usage: agentnode install ./FOLDER | ./FILE.tar.gz [--yes]\n"
-	"           [--wheels DIR] [--allow-scripts] [--lockfile FILE] "
-	"[--json]\n\n"
+	"Usage: agentnode install ./FOLDER | ./FILE.tar.gz | SLUG[@VERSION]\n"
+	"           [--yes] [--wheels DIR] [--allow-scripts] "
+	"[--lockfile FILE]\n           [--json]\n\n"
 	"The folder or archive holds agentnode.yaml and the code. Nothing of "
 	"it runs.\nIts dependencies are fetched in a build sandbox by their "
 	"hashes\n(requirements.txt, or package-lock.json). What the manifest "
 	"asks for is\nshown; a tool pack is installed when you say yes to "
 	"it, an agent by\nthis command.\n\n"
+	"SLUG is a package of the registry that registry.path names: its "
+	"signed index\nand its attestation are checked first, then the hash "
+	"of what it serves. Only\nsuch a package has a tier above "
+	"unverified.\n\n"
 	"  --yes             agree to what a tool pack asks for\n"
 	"  --wheels DIR      python: take the dependencies from these files\n"
 	"  --allow-scripts   run install scripts, inside the build sandbox\n"

@@ -20,6 +20,7 @@
 #include "supervisor/package/volume.h"
 #include "supervisor/package/volume_users.h"
 #include "supervisor/policy/consent.h"
+#include "supervisor/policy/trust_bound.h"
 
 struct command_remove {
 	const char *slug, *option;
@@ -27,6 +28,7 @@ struct command_remove {
 	char lockfile[4096];
 	char volume[VOLUME_NAME_MAX]; /* "" : none, or another entry's too */
 	char consent[DIGEST_HEX + 1]; /* hash of the entry */
+	char bound[DIGEST_HEX + 1];   /* the same for trust_bound */
 	struct mcp_state state;       /* locked: no run begins meanwhile */
 	uint64_t saved;               /* bytes of it that were removed */
 };
@@ -141,6 +143,10 @@ command_remove_look(struct command_remove *remove)
 		command_remove_find_volume(remove, lockfile);
 		result = lockfile_hash_consent(remove->slug,
 		    lockfile_entry(lockfile, remove->slug), remove->consent);
+		if (result == RESULT_OK)
+			result = trust_bound_hash(remove->slug,
+			    lockfile_entry(lockfile, remove->slug),
+			    remove->bound);
 		if (result != RESULT_OK)
 			code = command_fault(result, &fault);
 	}
@@ -202,6 +208,8 @@ command_remove_entry(struct command_remove *remove)
 		    lockfile_put(remove->lockfile, remove->slug, NULL, &fault);
 		if (result == RESULT_OK)
 			result = consent_drop(remove->consent, &fault);
+		if (result == RESULT_OK)
+			result = trust_bound_drop(remove->bound, &fault);
 		if (result != RESULT_OK)
 			code = command_fault(result, &fault);
 	}

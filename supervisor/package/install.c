@@ -21,6 +21,7 @@
 #include "supervisor/package/volume_users.h"
 #include "supervisor/policy/consent.h"
 #include "supervisor/policy/guard_make.h"
+#include "supervisor/policy/trust_bound.h"
 
 void
 install_say(struct install *install, const char *format, ...)
@@ -151,6 +152,37 @@ install_consent(struct install *install, const json_t *entry)
 	    "%s", fault.text[0] != '\0' ? fault.text : result_text(result));
 }
 
+/* From here on this host knows that the entry was made from the attested
+ * artifact: what was fetched had the hash that was proven. */
+static enum result
+install_bind(struct install *install, const json_t *entry)
+{
+	struct json_fault fault = {""};
+	enum result result;
+
+	if (!json_is_object(json_object_get(entry, "attestation")))
+		return RESULT_OK;
+	result = trust_bound_add(install->request->slug, entry, &fault);
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	return install_fault_set(&install->fault, result, "trust_failed", "%s",
+	    fault.text[0] != '\0' ? fault.text : result_text(result));
+}
+
+/* Tier and key, when a registry attests it; NULL: none does. */
+static json_t *
+install_attested(const json_t *entry)
+{
+	const json_t *attestation = json_object_get(entry, "attestation");
+
+	if (!json_is_object(attestation))
+		return NULL;
+	return json_pack("{s:O, s:O, s:O}", "tier",
+	    json_object_get(attestation, "tier"), "registry_key",
+	    json_object_get(attestation, "registry_key"), "expires",
+	    json_object_get(attestation, "expires"));
+}
+
 /* Names: a record holds no content. NULL: none. */
 static json_t *
 install_env_names(const json_t *env)
@@ -192,7 +224,7 @@ install_record_fields(const struct install *install, const json_t *entry)
 
 	return json_pack(
 	    "{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:o*,s:o*,s:s,"
-	    "s:b}",
+	    "s:b,s:o*}",
 	    "package", request->slug, "version",
 	    json_object_get(entry, "version"), "artifact_hash",
 	    json_object_get(entry, "artifact_hash"), "mcp_install",
@@ -206,7 +238,8 @@ install_record_fields(const struct install *install, const json_t *entry)
 	    install_names(json_object_get(entry, "tools")), "env_requirements",
 	    install_names(json_object_get(entry, "env_requirements")), "env",
 	    install_env_names(request->env), "lockfile", request->lockfile,
-	    "scripts", request->allow_scripts);
+	    "scripts", request->allow_scripts, "attested",
+	    install_attested(entry));
 }
 
 static enum result
@@ -226,6 +259,8 @@ install_record(struct install *install, const json_t *entry)
 		    "the audit record could not be written: nothing was "
 		    "installed");
 	result = install_consent(install, entry);
+	if (result == RESULT_OK)
+		result = install_bind(install, entry);
 	if (result != RESULT_OK)
 		return result;
 	result = lockfile_put(request->lockfile, request->slug, entry, &fault);

@@ -267,7 +267,7 @@ registry_resolve(const struct config *config, const char *name, time_t now,
 {
 	struct registry registry = {.folder = -1};
 	enum registry_code code = REGISTRY_PACKAGE;
-	struct registry_row row;
+	struct registry_row row = {.slug = NULL};
 	char slug[SLUG_MAX + 1];
 	const char *version;
 	enum result result;
@@ -344,7 +344,7 @@ registry_facts_versions(const struct config *config,
 	    json_object_get(json_object_get(index->root, "packages"), slug);
 	json_t *rows = json_array(), *value;
 	struct json_fault fault = {""};
-	struct registry_row row;
+	struct registry_row row = {.slug = NULL};
 	const char *version;
 
 	json_object_foreach(
@@ -365,7 +365,7 @@ registry_facts(const struct config *config, const char *slug, time_t now,
 	struct registry registry;
 	char expires[UTC_TIME_LEN + 1] = "";
 	enum registry_code code = registry_open(config, now, &registry, fault);
-	struct registry_row latest;
+	struct registry_row latest = {.slug = NULL};
 
 	*facts_r = NULL;
 	if (code == REGISTRY_OK)

@@ -30,7 +30,7 @@ void registry_close(struct registry *registry);
 
 /* A package as `install` gets it. */
 struct registry_item {
-	char slug[64], version[132];
+	char slug[61], version[129];
 	char artifact_hash[72]; /* "sha256:..." */
 	int fd;              /* owned: a sealed memfd with exactly these bytes,
 			      * offset 0 */

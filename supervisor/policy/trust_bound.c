@@ -19,7 +19,7 @@
 #define TRUST_BOUND_KIND "agentnode.attested"
 
 /* Everything but what other commands may change in the entry later. */
-static enum result
+enum result
 trust_bound_hash(
     const char *slug, const json_t *entry, char hex_r[DIGEST_HEX + 1])
 {
@@ -108,22 +108,19 @@ trust_bound_put(json_t *set, const char *hash, const char *slug)
 		   : RESULT_NO_MEMORY;
 }
 
+/* slug NULL: take it out. */
 static enum result
-trust_bound_change(
-    const char *slug, const json_t *entry, bool add, struct json_fault *fault)
+trust_bound_change(const char *hash, const char *slug, struct json_fault *fault)
 {
-	char hash[DIGEST_HEX + 1];
 	FD_CLEANUP int lock = -1;
 	struct state_dir home = {.fd = -1};
 	json_t *set = NULL;
 	bool changed = true;
-	enum result result = trust_bound_hash(slug, entry, hash);
+	enum result result = state_json_begin(&home, &lock, fault);
 
 	if (result == RESULT_OK)
-		result = state_json_begin(&home, &lock, fault);
-	if (result == RESULT_OK)
 		result = trust_bound_read(&home, &set, fault);
-	if (result == RESULT_OK && add)
+	if (result == RESULT_OK && slug != NULL)
 		result = trust_bound_put(set, hash, slug);
 	else if (result == RESULT_OK)
 		changed = json_object_del(set, hash) == 0;
@@ -139,14 +136,17 @@ trust_bound_change(
 enum result
 trust_bound_add(const char *slug, const json_t *entry, struct json_fault *fault)
 {
-	return trust_bound_change(slug, entry, true, fault);
+	char hash[DIGEST_HEX + 1];
+	enum result result = trust_bound_hash(slug, entry, hash);
+
+	return result == RESULT_OK ? trust_bound_change(hash, slug, fault)
+				   : result;
 }
 
 enum result
-trust_bound_drop(
-    const char *slug, const json_t *entry, struct json_fault *fault)
+trust_bound_drop(const char *hash, struct json_fault *fault)
 {
-	return trust_bound_change(slug, entry, false, fault);
+	return trust_bound_change(hash, NULL, fault);
 }
 
 enum result

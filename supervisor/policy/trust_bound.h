@@ -14,6 +14,7 @@
 
 #include "common/json_field.h"
 #include "common/result.h"
+#include "supervisor/policy/digest.h"
 
 #define TRUST_BOUND_NAME "attested.json"
 #define TRUST_BOUND_MAX 4096U /* the oldest goes: then install again */
@@ -26,8 +27,11 @@ enum result trust_bound_add(
 enum result trust_bound_has(const char *slug, const json_t *entry,
     bool *there_r, struct json_fault *fault);
 
+/* What is kept of an entry. */
+enum result trust_bound_hash(
+    const char *slug, const json_t *entry, char hex_r[DIGEST_HEX + 1]);
+
 /* RESULT_OK also when it is not there. */
-enum result trust_bound_drop(
-    const char *slug, const json_t *entry, struct json_fault *fault);
+enum result trust_bound_drop(const char *hash, struct json_fault *fault);
 
 #endif

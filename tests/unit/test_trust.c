@@ -346,6 +346,7 @@ test_trust_bound_entry(void **state)
 	    "build_mode", NULL};
 	struct json_fault fault = {""};
 	json_t *entry = test_trust_entry(), *other;
+	char hash[DIGEST_HEX + 1];
 
 	(void)state;
 	test_trust_judged(entry, "trust_unbound");
@@ -366,7 +367,9 @@ test_trust_bound_entry(void **state)
 	json_object_set_new(entry, "trust_level", json_string("curated"));
 	test_trust_judged(entry, "");
 	assert_int_equal(
-	    trust_bound_drop(TRUST_WORLD_SLUG, entry, &fault), RESULT_OK);
+	    trust_bound_hash(TRUST_WORLD_SLUG, entry, hash), RESULT_OK);
+	assert_int_equal(trust_bound_drop(hash, &fault), RESULT_OK);
+	assert_int_equal(trust_bound_drop(hash, &fault), RESULT_OK);
 	test_trust_judged(entry, "trust_unbound");
 	json_decref(entry);
 }
