@@ -3,9 +3,10 @@
  * Records to and from the ledger. Called by broker.c and the event loop.
  * What calls ask before the loop has nothing else to do goes in one datagram,
  * so that calls that come together are one transaction; who is alone does not
- * wait for that. A settlement alone waits a moment for company, for the next
- * call of the same agent is often near. Must never let a call go on without an
- * answer, nor leave a reservation that came too late unsettled.
+ * wait for that, and nobody longer than a moment. A settlement alone waits that
+ * moment for company, for the next call of the same agent is often near. Must
+ * never let a call go on without an answer, nor leave a reservation that came
+ * too late unsettled.
  */
 #include "llm-broker/broker_ledger.h"
 
@@ -33,7 +34,7 @@ void
 broker_ledger_init(struct broker_ledger *ledger)
 {
 	ledger->pair = NULL;
-	ledger->flush = NULL;
+	ledger->flush = ledger->latest = NULL;
 	ledger->waiting_count = 0;
 	TAILQ_INIT(&ledger->waiting);
 }
@@ -52,6 +53,7 @@ broker_ledger_flush(struct broker_ledger *ledger)
 	if (ledger->pair == NULL)
 		return;
 	(void)event_del(ledger->flush);
+	(void)event_del(ledger->latest);
 	(void)budget_pair_flush(ledger->pair);
 }
 
@@ -80,10 +82,18 @@ broker_ledger_put(
 }
 
 static void
+broker_ledger_hurry(struct broker_ledger *ledger)
+{
+	struct timeval moment = event_loop_timeval(BROKER_LEDGER_MOMENT_MS);
+
+	if (!event_pending(ledger->latest, EV_TIMEOUT, NULL))
+		(void)event_add(ledger->latest, &moment);
+}
+
+static void
 broker_ledger_settle_with(struct broker_ledger *ledger, uint64_t number,
     bool served, const struct call_amounts *amounts, bool estimated)
 {
-	struct timeval moment = event_loop_timeval(BROKER_LEDGER_MOMENT_MS);
 	struct budget_wire_ask ask;
 	enum result result;
 
@@ -95,8 +105,8 @@ broker_ledger_settle_with(struct broker_ledger *ledger, uint64_t number,
 		log_event(LOG_ERROR_LEVEL, "settle_failed",
 		    LOG_UINT("id", number),
 		    LOG_TEXT("result", result_text(result)));
-	else if (!event_pending(ledger->flush, EV_TIMEOUT, NULL))
-		(void)event_add(ledger->flush, &moment);
+	else
+		broker_ledger_hurry(ledger);
 }
 
 void
@@ -131,10 +141,12 @@ broker_ledger_reserve(
 	}
 	TAILQ_INSERT_TAIL(&ledger->waiting, wait, link);
 	ledger->waiting_count++;
-	if (alone)
+	if (alone) {
 		broker_ledger_flush(ledger);
-	else
+	} else {
 		event_active(ledger->flush, EV_TIMEOUT, 0);
+		broker_ledger_hurry(ledger);
+	}
 	return RESULT_OK;
 }
 
@@ -256,6 +268,22 @@ broker_ledger_on_pause(void *context)
 	(void)context; /* calls that were told are under way already */
 }
 
+/* Behind everything that is ready, and among it. */
+static bool
+broker_ledger_make_events(struct broker_ledger *ledger, struct event_base *base)
+{
+	if (ledger->flush == NULL)
+		ledger->flush =
+		    event_new(base, -1, 0, broker_ledger_on_flush, ledger);
+	if (ledger->latest == NULL)
+		ledger->latest =
+		    event_new(base, -1, 0, broker_ledger_on_flush, ledger);
+	return ledger->flush != NULL && ledger->latest != NULL &&
+	       event_priority_set(ledger->flush, LANE_CLIENT_PRIORITY_LAST) ==
+		   0 &&
+	       event_priority_set(ledger->latest, LANE_CLIENT_PRIORITY) == 0;
+}
+
 enum result
 broker_ledger_open(
     struct broker_ledger *ledger, struct event_base *base, int fd)
@@ -266,14 +294,13 @@ broker_ledger_open(
 	    broker_ledger_on_record, broker_ledger_on_pause,
 	    broker_ledger_on_end};
 
-	if (ledger->flush == NULL)
-		ledger->flush =
-		    event_new(base, -1, 0, broker_ledger_on_flush, ledger);
-	/* Behind everything that is ready. */
-	if (ledger->pair != NULL || ledger->flush == NULL ||
-	    event_priority_set(ledger->flush, LANE_CLIENT_PRIORITY_LAST) != 0) {
+	if (ledger->pair != NULL) {
 		fd_close(&fd);
-		return ledger->pair != NULL ? RESULT_EXISTS : RESULT_NO_MEMORY;
+		return RESULT_EXISTS;
+	}
+	if (!broker_ledger_make_events(ledger, base)) {
+		fd_close(&fd);
+		return RESULT_NO_MEMORY;
 	}
 	return budget_pair_new(
 	    base, fd, &sizes, &handlers, ledger, &ledger->pair);
@@ -286,5 +313,7 @@ broker_ledger_close(struct broker_ledger *ledger)
 	broker_ledger_lose(ledger);
 	if (ledger->flush != NULL)
 		event_free(ledger->flush);
-	ledger->flush = NULL;
+	if (ledger->latest != NULL)
+		event_free(ledger->latest);
+	ledger->flush = ledger->latest = NULL;
 }

@@ -17,8 +17,10 @@ struct broker_ledger_wait;
 TAILQ_HEAD(broker_ledger_queue, broker_ledger_wait);
 
 struct broker_ledger {
-	struct budget_pair *pair;           /* NULL: not there */
-	struct event *flush;                /* NULL: there never was one */
+	struct budget_pair *pair; /* NULL: not there */
+	/* When nothing else is to do, and the latest that it may be; NULL:
+	 * there never was a pair. */
+	struct event *flush, *latest;
 	struct broker_ledger_queue waiting; /* oldest first */
 	size_t waiting_count;
 };
