@@ -6,3 +6,5 @@ add_fuzz_target(guard_arguments LIBRARIES guard_arguments)
 add_unit_test(rate LIBRARIES ledger_budget)
 add_scenario(guard_cli TIMEOUT 240)
 add_scenario(guard_calls TIMEOUT 600)
+add_machine_test(gate_guard SOURCES ${CMAKE_SOURCE_DIR}/tests/support/gate_script.c
+    LIBRARIES gate_core)
