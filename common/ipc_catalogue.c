@@ -29,6 +29,7 @@
 #define PATTERNS_MAX 16
 #define CALLS_MAX 64     /* RATE_COUNT_MAX */
 #define RATE_MAX 1000000 /* RATE_LIMIT_MAX */
+#define WAIT_MS_MAX 5000
 
 #define END                                   \
 	{                                     \
@@ -129,7 +130,8 @@ static const struct ipc_field ipc_catalogue_rate_take[] = {
     {"count", IPC_NUMBER, 1, 1, CALLS_MAX, NULL},
     {"second", IPC_NUMBER, 1, 1, RATE_MAX, NULL},
     {"minute", IPC_NUMBER, 1, 1, RATE_MAX, NULL},
-    {"hour", IPC_NUMBER, 1, 1, RATE_MAX, NULL}, END};
+    {"hour", IPC_NUMBER, 1, 1, RATE_MAX, NULL},
+    {"wait_ms", IPC_NUMBER, 1, 0, WAIT_MS_MAX, NULL}, END};
 
 /* name, type, senders, receivers, states, id_min, fds_min, fds_max, fields */
 static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {

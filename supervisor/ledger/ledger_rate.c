@@ -23,7 +23,9 @@ struct ledger_rate_ask {
 	char package[65];
 	int64_t count;
 	struct rate_limits limits;
-	uint64_t deadline_ms;
+	uint64_t deadline_ms; /* for the database */
+	uint64_t patience_ms; /* until then for room */
+	uint64_t due_ms;      /* of the next try; 0: answered */
 };
 
 struct ledger_rate {
@@ -87,9 +89,28 @@ ledger_rate_fail(struct ledger_rate *rate, const struct ledger_rate_ask *ask,
 	ledger_rate_answer(rate, ask->id, code, detail);
 }
 
-/* False: another ledger writes, and there is time to wait for it. */
+/* Another ledger writes, or there is room soon, and there is time. */
 static bool
-ledger_rate_try(struct ledger_rate *rate, const struct ledger_rate_ask *ask)
+ledger_rate_waits(struct ledger_rate_ask *ask, enum result result,
+    const struct rate_refusal *refusal)
+{
+	uint64_t now = event_loop_now_ms();
+	bool waits = false;
+
+	if (result == RESULT_NEED_MORE) {
+		ask->due_ms = now + LEDGER_RATE_PAUSE_MS;
+		waits = now < ask->deadline_ms;
+	} else if (result == RESULT_REFUSED && refusal->retry_ms > 0) {
+		ask->due_ms = now + (uint64_t)refusal->retry_ms;
+		ask->deadline_ms = ask->due_ms + LEDGER_RATE_TIMEOUT_MS;
+		waits = ask->due_ms <= ask->patience_ms;
+	}
+	return waits;
+}
+
+/* False: it waits, until its due_ms. */
+static bool
+ledger_rate_try(struct ledger_rate *rate, struct ledger_rate_ask *ask)
 {
 	struct rate_refusal refusal = {0, 0, 0};
 	struct json_fault fault = {""};
@@ -103,8 +124,7 @@ ledger_rate_try(struct ledger_rate *rate, const struct ledger_rate_ask *ask)
 	}
 	result = rate_take(
 	    rate->rate, ask->package, ask->count, &ask->limits, &refusal);
-	if (result == RESULT_NEED_MORE &&
-	    event_loop_now_ms() < ask->deadline_ms)
+	if (ledger_rate_waits(ask, result, &refusal))
 		return false;
 	if (result == RESULT_OK)
 		ledger_rate_answer(rate, ask->id, "", "");
@@ -115,22 +135,45 @@ ledger_rate_try(struct ledger_rate *rate, const struct ledger_rate_ask *ask)
 	return true;
 }
 
+/* What waits stays in its order; the timer is for the first that is due. */
+static void
+ledger_rate_arm(struct ledger_rate *rate)
+{
+	uint64_t now = event_loop_now_ms(), next = UINT64_MAX;
+	struct timeval pause;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < rate->queued; i++) {
+		if (rate->queue[i].due_ms == 0)
+			continue;
+		if (rate->queue[i].due_ms < next)
+			next = rate->queue[i].due_ms;
+		if (kept != i)
+			rate->queue[kept] = rate->queue[i];
+		kept++;
+	}
+	rate->queued = kept;
+	if (kept == 0)
+		return;
+	pause = event_loop_timeval(next > now ? next - now : 0);
+	(void)event_add(rate->again, &pause);
+}
+
 static void
 ledger_rate_on_again(evutil_socket_t fd, short what, void *context)
 {
-	struct timeval pause = event_loop_timeval(LEDGER_RATE_PAUSE_MS);
 	struct ledger_rate *rate = context;
-	size_t done = 0;
+	uint64_t now = event_loop_now_ms();
 
 	(void)fd;
 	(void)what;
-	while (done < rate->queued && ledger_rate_try(rate, &rate->queue[done]))
-		done++;
-	rate->queued -= done;
-	memmove(rate->queue, rate->queue + done,
-	    rate->queued * sizeof(rate->queue[0]));
-	if (rate->queued > 0)
-		(void)event_add(rate->again, &pause);
+	for (size_t i = 0; i < rate->queued; i++) {
+		struct ledger_rate_ask *ask = &rate->queue[i];
+
+		if (ask->due_ms <= now && ledger_rate_try(rate, ask))
+			ask->due_ms = 0;
+	}
+	ledger_rate_arm(rate);
 }
 
 /* The catalogue has bounded the numbers. */
@@ -159,10 +202,11 @@ ledger_rate_take(struct ledger_rate *rate, struct ipc_message *message)
 	for (unsigned i = 0; i < RATE_WINDOWS; i++)
 		ask->limits.most[i] = ledger_rate_number(message, windows[i]);
 	ask->deadline_ms = event_loop_now_ms() + LEDGER_RATE_TIMEOUT_MS;
+	ask->patience_ms = event_loop_now_ms() +
+			   (uint64_t)ledger_rate_number(message, "wait_ms");
+	ask->due_ms = event_loop_now_ms();
 	rate->queued++;
-	/* At once, unless one before it waits. */
-	if (rate->queued == 1)
-		ledger_rate_on_again(-1, 0, rate);
+	ledger_rate_on_again(-1, 0, rate);
 }
 
 enum result

@@ -477,7 +477,8 @@ audit_rate_take(struct audit *audit, const char *package,
     const struct audit_rate *rate, audit_done *done, void *context)
 {
 	return audit_request(audit, IPC_RATE_TAKE,
-	    json_pack("{s:s, s:I, s:I, s:I, s:I}", "package", package, "count",
+	    json_pack("{s:s, s:I, s:I, s:I, s:I, s:I}", "package", package,
+		"wait_ms", (json_int_t)rate->wait_ms, "count",
 		(json_int_t)rate->count, "second", (json_int_t)rate->second,
 		"minute", (json_int_t)rate->minute, "hour",
 		(json_int_t)rate->hour),

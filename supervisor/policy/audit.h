@@ -51,6 +51,7 @@ enum result audit_budget_close(
  * is not known and none may be made. */
 struct audit_rate {
 	int64_t count, second, minute, hour;
+	int64_t wait_ms; /* for room, at most; 0 to 5000 */
 };
 enum result audit_rate_take(struct audit *audit, const char *package,
     const struct audit_rate *rate, audit_done *done, void *context);

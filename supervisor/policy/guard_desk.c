@@ -16,6 +16,8 @@
 #define GUARD_DESK_NAME_MAX 128U
 #define GUARD_DESK_TEXT_MAX 512U
 #define GUARD_DESK_TOOLS_MAX 256U /* named in the sum */
+/* A client that is a little too fast is slowed down, not refused. */
+#define GUARD_DESK_WAIT_MS 2000
 
 struct guard_desk_row {
 	struct guard_desk *desk; /* NULL: free */
@@ -152,8 +154,8 @@ static void
 guard_desk_rate(struct guard_desk_row *row)
 {
 	const struct guard_rates *rates = &row->desk->rates;
-	const struct audit_rate rate = {
-	    row->count, rates->burst, rates->minute, rates->hour};
+	const struct audit_rate rate = {row->count, rates->burst, rates->minute,
+	    rates->hour, GUARD_DESK_WAIT_MS};
 
 	if (audit_rate_take(row->desk->audit, row->desk->package, &rate,
 		guard_desk_on_rate, row) != RESULT_OK)

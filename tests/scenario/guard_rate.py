@@ -27,9 +27,10 @@ if os.geteuid() == 0:
     os.chown(folder, LEDGER_UID, LEDGER_UID)
 
 
-def take(ledger, package, count=1, second=MANY, minute=MANY, hour=MANY):
+def take(ledger, package, count=1, second=MANY, minute=MANY, hour=MANY,
+         wait=0):
     return ledger.ask("rate_take", package=package, count=count,
-                      second=second, minute=minute, hour=hour)
+                      second=second, minute=minute, hour=hour, wait_ms=wait)
 
 
 def rows(package):
@@ -50,12 +51,22 @@ check("the sixth is refused with the time", answer["type"] == "failed"
 answer = take(one, "p", count=6, hour=5)
 check("too many at once", answer["code"] == "guard_rate_limit"
       and "at once" in answer["detail"], answer)
+started = time.monotonic()
+words = [take(one, "slow", second=3, wait=2000)["type"] for _ in range(8)]
+check("who is a little too fast is slowed down", words == ["synced"] * 8
+      and 1.9 < time.monotonic() - started < 10,
+      (words, time.monotonic() - started))
+started = time.monotonic()
+check("who would have to wait for long is not", take(
+    one, "slow", minute=8, wait=2000)["type"] == "failed"
+    and time.monotonic() - started < 2)
 check("another package has its own", take(one, "q", minute=1)["type"]
       == "synced")
 for wrong in ({"count": 0}, {"count": 65}, {"second": 0},
-              {"hour": MANY + 1}, {"minute": "5"}):
+              {"hour": MANY + 1}, {"minute": "5"}, {"wait_ms": 5001}):
     other = Ledger(folder, log)
-    fields = {"count": 1, "second": 1, "minute": 1, "hour": 1} | wrong
+    fields = {"count": 1, "second": 1, "minute": 1, "hour": 1,
+              "wait_ms": 0} | wrong
     check(f"{wrong} ends the conversation", other.ask(
         "rate_take", package="p", **fields) is None)
     other.end()
