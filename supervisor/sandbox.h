@@ -56,8 +56,7 @@ struct sandbox_port {
 
 struct sandbox_limits {
 	uint64_t memory; /* bytes; 0: config's default */
-	unsigned pids;
-	unsigned cpu_milli; /* 1000 = one CPU */
+	unsigned pids, cpu_milli; /* 1000 = one CPU */
 	unsigned wall_s;    /* 0: no limit */
 };
 
@@ -70,6 +69,7 @@ struct sandbox_spec {
 	const char *const *argv; /* NULL-terminated */
 	const char *const *env;  /* NULL-terminated "K=V", ours come first */
 	const char *cwd;
+	bool has_result; /* stdout_fd is at 3 inside, 1 is stderr_fd */
 	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX];
 	struct sandbox_tmpfs tmpfs[SANDBOX_TMPFS_MAX]; /* besides /tmp, HOME */
 	struct sandbox_tree trees[SANDBOX_TREES_MAX];

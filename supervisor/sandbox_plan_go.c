@@ -14,6 +14,7 @@
 
 #include "common/log.h"
 #include "supervisor/engine/go_memfd.h"
+#include "supervisor/init/init_go.h"
 
 #define SANDBOX_PLAN_GO_ENV_MAX 1024U
 #define SANDBOX_PLAN_GO_PROXY "http://127.0.0.1:3128"
@@ -198,6 +199,7 @@ sandbox_plan_go_make(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 			     ? RESULT_BAD
 			     : go_memfd_new(spec->argv, env->words,
 				   spec->cwd != NULL ? spec->cwd : "/",
+				   spec->has_result ? INIT_GO_RESULT : 0,
 				   &plan->go_fd);
 		if (result != RESULT_OK)
 			(void)sandbox_plan_go_fail(fault_r, result, "",

@@ -18,8 +18,8 @@ tool_refusal_sentence(const char *code)
 		const char *code, *sentence;
 	} rows[] = {
 	    {"not_installed", "the package is not installed on this host"},
-	    {"not_runnable", "the installed package is no MCP server that "
-			     "can run"},
+	    {"not_runnable", "the installed package has no tools that can "
+			     "run"},
 	    {"consent_missing", "nobody on this host agreed to the package"},
 	    {"trust_too_low", "the package's tier is below what this host "
 			      "asks for"},

@@ -19,6 +19,7 @@
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/mcp/mcp_trees.h"
+#include "supervisor/pack/pack_serve.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/log_files.h"
 
@@ -446,8 +447,7 @@ tool_session_prepare(struct tool_session *session, bool verbose,
     struct tool_session_fault *fault)
 {
 	struct json_fault *why = &session->plan.run.fault;
-	enum result result =
-	    mcp_run_plan_make(&session->options, &session->plan);
+	enum result result = pack_serve_plan(&session->options, &session->plan);
 
 	if (result != RESULT_OK)
 		return tool_session_fail(

@@ -6,17 +6,14 @@
  */
 #include "supervisor/command/agent_plan.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "common/fd.h"
 #include "supervisor/agent/llm_plan.h"
-#include "supervisor/child.h"
+#include "supervisor/pack/shim_text.h"
 #include "supervisor/policy/run_record.h"
 
-#define AGENT_PLAN_SHIM_MAX (256U * 1024U)
 #define AGENT_PLAN_RESULT_MAX (1U << 20)
 
 static enum result
@@ -62,24 +59,14 @@ agent_plan_allowed(struct agent_plan *plan)
 static enum result
 agent_plan_shim(struct agent_plan *plan)
 {
-	const char *name = plan->package.is_node ? "agent/agentnode_agent.mjs"
-						 : "agent/agentnode_agent.py";
-	char path[RUN_ENTRY_PATH_MAX];
-	int fd FD_CLEANUP = -1;
-	size_t len = 0;
-	enum result result = child_shared_path(name, path, sizeof(path));
+	enum result result =
+	    shim_text_load(plan->package.is_node ? "agent/agentnode_agent.mjs"
+						 : "agent/agentnode_agent.py",
+		&plan->shim, &plan->run.fault);
 
-	if (result == RESULT_OK) {
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-		result = fd < 0 ? RESULT_NOT_FOUND
-				: fd_read_all(fd, AGENT_PLAN_SHIM_MAX,
-				      &plan->shim, &len);
-	}
-	if (result == RESULT_OK)
-		return RESULT_OK;
-	json_field_fault(
-	    &plan->run.fault, "%s is not installed beside agentnode", name);
-	return agent_plan_fail(plan, result, "not_installed");
+	if (result != RESULT_OK)
+		return agent_plan_fail(plan, result, "not_installed");
+	return RESULT_OK;
 }
 
 static enum result

@@ -20,6 +20,7 @@ extern const struct command command_verify_rows[];
 extern const struct command command_explain_rows[];
 extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
+extern const struct command command_run_rows[];
 extern const struct command command_agent_rows[];
 extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
@@ -40,6 +41,7 @@ const struct command *const command_groups[] = {
     command_mcp_install_rows,
     command_mcp_rows,
     command_mcp_client_rows,
+    command_run_rows,
     command_agent_rows,
     command_install_rows,
     command_validate_rows,

@@ -33,6 +33,7 @@ struct gate_part {
 	bool is_ready, is_done;
 	bool end_waits; /* the workload ended before the gate was ready */
 	struct sandbox_outcome outcome;
+	uint64_t duration_ms;
 };
 
 /* body is taken, fd is borrowed. */
@@ -84,11 +85,17 @@ static void
 gate_part_tell_end(struct gate_part *part)
 {
 	const struct sandbox_outcome *outcome = &part->outcome;
+	char detail[GATE_PART_DETAIL_MAX];
 
+	log_clean(
+	    outcome->detail, strlen(outcome->detail), detail, sizeof(detail));
 	(void)gate_part_send(part, IPC_WORK,
-	    json_pack("{s:s, s:{s:i, s:i, s:s}}", "job", "workload_ended",
-		"options", "exit_code", outcome->exit_code, "signal",
-		outcome->signal, "code", outcome->code),
+	    json_pack("{s:s, s:{s:i, s:i, s:s, s:s, s:I, s:I, s:I}}", "job",
+		"workload_ended", "options", "exit_code", outcome->exit_code,
+		"signal", outcome->signal, "code", outcome->code, "detail",
+		detail, "duration_ms", (json_int_t)part->duration_ms,
+		"peak_memory", (json_int_t)outcome->peak_memory, "oom_kills",
+		(json_int_t)outcome->oom_kills),
 	    -1);
 }
 
@@ -296,6 +303,12 @@ gate_part_start(struct event_base *base, const char *sandbox_id,
 	else
 		*part_r = part;
 	return result;
+}
+
+void
+gate_part_took(struct gate_part *part, uint64_t duration_ms)
+{
+	part->duration_ms = duration_ms;
 }
 
 void

@@ -2,8 +2,8 @@
 /*
  * agentnode-gate as a part of a run: started beside the sandbox, given the
  * streams it stands between, told how the workload ended, heard when all
- * is said. Used by mcp_run, build_gate, agent_run and tool_session; none of
- * them reads a byte of those streams.
+ * is said. Used by mcp_run, build_gate, agent_run, pack_run and tool_session;
+ * none of them reads a byte of those streams.
  */
 #ifndef SUPERVISOR_ENGINE_GATE_PART_H
 #define SUPERVISOR_ENGINE_GATE_PART_H
@@ -76,6 +76,8 @@ enum result gate_part_start(struct event_base *base, const char *sandbox_id,
 /* Where Guard's questions go; borrowed, it must outlive the part. Without
  * one every call of a gate that has rules is refused. */
 void gate_part_guard(struct gate_part *part, struct guard_desk *desk);
+/* Mode pack: how long it ran; before it is said to be gone. */
+void gate_part_took(struct gate_part *part, uint64_t duration_ms);
 /* The workload is gone, or never came. */
 void gate_part_workload_ended(
     struct gate_part *part, const struct sandbox_outcome *outcome);
@@ -85,8 +87,9 @@ enum result gate_part_listen(struct gate_part *part, int fd);
 /* The answer to a gate_part_call; fd (a sealed memfd or -1) is taken. */
 void gate_part_tool_result(struct gate_part *part, uint64_t id,
     const char *code, const char *detail, int fd);
-/* Mode caller: run a tool (NULL: the only one) or list them all. args_fd is
- * a sealed memfd or -1 and taken; on_answer gets id_r. Not before on_ready. */
+/* Mode caller: run a tool (NULL: the only one) or list them all; mode pack:
+ * the request, tool NULL. args_fd is a sealed memfd or -1 and taken;
+ * on_answer gets id_r. Not before on_ready. */
 enum result gate_part_work(struct gate_part *part, bool list, const char *tool,
     int args_fd, uint64_t *id_r);
 /* Nobody waits for that job of gate_part_work: it has no on_answer, but for

@@ -61,12 +61,13 @@ go_memfd_strings(struct go_memfd_layout *layout, const char *const *words)
 
 static void
 go_memfd_fill(struct go_memfd_layout *layout, const char *const *argv,
-    const char *const *envp, const char *cwd)
+    const char *const *envp, const char *cwd, uint32_t flags)
 {
 	struct init_go header = {.magic = INIT_MAGIC,
 	    .version = INIT_PROTOCOL_VERSION,
 	    .argc = go_memfd_count(argv),
-	    .envc = go_memfd_count(envp)};
+	    .envc = go_memfd_count(envp),
+	    .flags = flags};
 
 	layout->used = sizeof(header);
 	header.argv_offset = go_memfd_strings(layout, argv);
@@ -95,7 +96,7 @@ go_memfd_fits(const char *const *words)
 
 enum result
 go_memfd_new(const char *const *argv, const char *const *envp, const char *cwd,
-    int *fd_r)
+    uint32_t flags, int *fd_r)
 {
 	struct go_memfd_layout layout = {NULL, 0};
 	enum result result;
@@ -104,13 +105,13 @@ go_memfd_new(const char *const *argv, const char *const *envp, const char *cwd,
 	if (!go_memfd_fits(argv) || !go_memfd_fits(envp) ||
 	    strnlen(cwd, INIT_PATH_MAX) >= INIT_PATH_MAX)
 		return RESULT_TOO_LONG;
-	go_memfd_fill(&layout, argv, envp, cwd);
+	go_memfd_fill(&layout, argv, envp, cwd, flags);
 	if (layout.used > INIT_GO_MAX)
 		return RESULT_TOO_LONG;
 	layout.bytes = calloc(1, layout.used);
 	if (layout.bytes == NULL)
 		return RESULT_NO_MEMORY;
-	go_memfd_fill(&layout, argv, envp, cwd);
+	go_memfd_fill(&layout, argv, envp, cwd, flags);
 	result =
 	    fd_sealed_memfd("agentnode-go", layout.bytes, layout.used, fd_r);
 	free(layout.bytes);

@@ -65,7 +65,7 @@ gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
 	gate_enter(gate, GATE_DRAINING, gate_reason_text(reason));
 	/* A program's output waits for whoever reads it; a conversation
 	 * whose other half is gone does not wait for ever. */
-	if (!gate_view_is_copy(gate) && !gate_view_is_agent(gate))
+	if (!gate_view_is_copy(gate) && !gate_view_is_single(gate))
 		gate->deadline_ms = now_ms + GATE_DRAIN_WAIT_MS;
 	gate->last_word_ms = now_ms + GATE_END_WAIT_MS;
 }
@@ -90,6 +90,7 @@ gate_init(struct gate *gate, const struct gate_options *options,
 	gate_agent_init(&gate->agent, options->product, options->result_max);
 	gate_build_init(&gate->build, options->label);
 	gate_caller_init(&gate->caller, &options->caller, key);
+	gate_pack_init(&gate->pack, &options->pack, key);
 	gate_stderr_init(&gate->err, false, options->mode == GATE_RAW);
 	return mcp_session_init(
 	    &gate->session, &policy, options->line_max, &options->limits, key);
@@ -107,6 +108,7 @@ gate_free(struct gate *gate)
 	gate_build_free(&gate->build);
 	gate_agent_free(&gate->agent);
 	gate_caller_free(&gate->caller);
+	gate_pack_free(&gate->pack);
 	gate_stderr_free(&gate->err);
 }
 
@@ -124,6 +126,8 @@ gate_work_bytes(struct gate *gate, const char *bytes, size_t len)
 {
 	if (gate_view_has_product(gate))
 		return gate_copy_workload(&gate->copy, bytes, len);
+	if (gate->options.mode == GATE_PACK)
+		return gate_pack_feed(&gate->pack, bytes, len);
 	if (!gate_view_is_agent(gate))
 		return mcp_line_append(&gate->lines[MCP_SERVER], bytes, len);
 	gate_agent_feed(&gate->agent, &gate->err, bytes, len);
@@ -331,6 +335,16 @@ gate_relaying_build(struct gate *gate, uint64_t now_ms)
 	gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
 }
 
+/* The sandbox has ended, or will within its time: all else waits for it. */
+static void
+gate_relaying_pack(struct gate *gate, uint64_t now_ms)
+{
+	if (!gate->end_known)
+		return;
+	gate_enter(gate, GATE_WORK_GONE, "the tool ended");
+	gate->deadline_ms = now_ms + GATE_END_WAIT_MS;
+}
+
 /* All of a product is waited for: its pipe ends with the sandbox. */
 static void
 gate_relaying_agent(struct gate *gate, uint64_t now_ms)
@@ -364,6 +378,8 @@ gate_relaying(struct gate *gate, uint64_t now_ms)
 {
 	if (gate->options.mode == GATE_CALLER) {
 		gate_relaying_caller(gate, now_ms);
+	} else if (gate->options.mode == GATE_PACK) {
+		gate_relaying_pack(gate, now_ms);
 	} else if (gate_view_is_agent(gate)) {
 		gate_relaying_agent(gate, now_ms);
 	} else if (gate_view_is_copy(gate)) {
@@ -408,14 +424,16 @@ gate_work_gone(struct gate *gate, uint64_t now_ms)
 {
 	bool all_said = gate->ended[GATE_WORK_OUT] && gate->drained[MCP_SERVER];
 
-	if (gate->options.mode == GATE_BUILD || gate_view_is_agent(gate))
+	if (gate->options.mode == GATE_BUILD || gate_view_is_single(gate))
 		all_said = gate->ended[GATE_WORK_OUT] || gate->copy.capped ||
 			   gate->ended[GATE_CLIENT_OUT];
 	if (!(all_said && gate->end_known) && !gate_overdue(gate, now_ms))
 		return;
 	if (gate->options.mode == GATE_BUILD)
 		gate_build_end(&gate->build, gate->failed, now_ms);
-	if (gate->options.mode == GATE_BUILD || gate_view_is_agent(gate)) {
+	if (gate->options.mode == GATE_PACK)
+		gate_check(gate, gate_pack_judge(&gate->pack), now_ms);
+	if (gate->options.mode == GATE_BUILD || gate_view_is_single(gate)) {
 		gate_close(gate,
 		    gate->copy.capped ? GATE_OUTPUT_LIMIT : GATE_WORK_ENDED,
 		    now_ms);
@@ -476,6 +494,18 @@ gate_advance(struct gate *gate, uint64_t now_ms)
 	} while (gate->state != before);
 }
 
+static void
+gate_job(struct gate *gate, const struct gate_event *event)
+{
+	if (gate->options.mode == GATE_PACK)
+		gate_check(gate,
+		    gate_pack_request(&gate->pack, event->bytes, event->len),
+		    event->now_ms);
+	else
+		gate_caller_job(&gate->caller, &gate->session, event->id,
+		    event->list, event->text, event->bytes, event->len);
+}
+
 void
 gate_step(struct gate *gate, const struct gate_event *event)
 {
@@ -496,6 +526,8 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		gate->end_known = true;
 		gate->failed = event->failed;
 		snprintf(gate->how, sizeof(gate->how), "%s", event->text);
+		if (event->facts != NULL)
+			gate->pack.facts = *event->facts;
 		break;
 	case GATE_EVENT_RESULT:
 		gate_check(gate,
@@ -503,8 +535,7 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		    event->now_ms);
 		break;
 	case GATE_EVENT_JOB:
-		gate_caller_job(&gate->caller, &gate->session, event->id,
-		    event->list, event->text, event->bytes, event->len);
+		gate_job(gate, event);
 		break;
 	case GATE_EVENT_CANCEL:
 		gate_caller_cancel(

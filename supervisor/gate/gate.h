@@ -18,6 +18,7 @@
 #include "supervisor/gate/gate_copy.h"
 #include "supervisor/gate/gate_event.h"
 #include "supervisor/gate/gate_listing.h"
+#include "supervisor/gate/gate_pack.h"
 #include "supervisor/gate/gate_stderr.h"
 #include "supervisor/gate/mcp_line.h"
 #include "supervisor/gate/mcp_session.h"
@@ -31,9 +32,10 @@ enum gate_mode {
 	GATE_TEXT,
 	GATE_RAW,
 	GATE_TOOLS,
-	GATE_BUILD, /* one stream, of a package manager */
-	GATE_AGENT, /* output of an agent; its tools port is apart */
-	GATE_CALLER /* the gate is the client of a tool package */
+	GATE_BUILD,  /* one stream, of a package manager */
+	GATE_AGENT,  /* output of an agent; its tools port is apart */
+	GATE_CALLER, /* the gate is the client of a tool package */
+	GATE_PACK    /* one run of one tool: a request, a result */
 };
 
 enum gate_state {
@@ -69,6 +71,7 @@ struct gate_options {
 	bool product, raw;        /* agent mode: of its own output */
 	size_t result_max;        /* agent mode */
 	struct gate_caller_limits caller;
+	struct gate_pack_limits pack;
 };
 
 struct gate {
@@ -83,6 +86,7 @@ struct gate {
 	struct gate_build build;
 	struct gate_agent agent;
 	struct gate_caller caller;
+	struct gate_pack pack;
 	struct gate_stderr err;
 	bool present[GATE_STREAM_COUNT]; /* given at START */
 	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */

@@ -27,18 +27,6 @@ gate_agent_free(struct gate_agent *agent)
 	gate_stderr_free(&agent->out);
 }
 
-/* \u escapes mean the same inside a string, and outside of strings checked
- * JSON has nothing that needs one. */
-static enum result
-gate_agent_escape(struct buffer *out, uint32_t point)
-{
-	if (point < 0x10000)
-		return buffer_printf(out, "\\u%04x", point);
-	point -= 0x10000;
-	return buffer_printf(out, "\\u%04x\\u%04x", 0xd800 + (point >> 10),
-	    0xdc00 + (point & 0x3ff));
-}
-
 enum result
 gate_agent_result(struct gate_agent *agent, const char *bytes, size_t len)
 {
@@ -50,11 +38,7 @@ gate_agent_result(struct gate_agent *agent, const char *bytes, size_t len)
 		step = mcp_json_utf8(p, end);
 		if (step == 0)
 			return RESULT_BAD;
-		if (gate_text_is_harmless(p, step))
-			result = buffer_append(&agent->result, p, step);
-		else
-			result = gate_agent_escape(
-			    &agent->result, gate_text_point(p, step));
+		result = gate_text_json(p, step, &agent->result);
 		p += step;
 	}
 	return result == RESULT_OK ? buffer_append(&agent->result, "\n", 1)

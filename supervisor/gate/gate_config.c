@@ -142,12 +142,13 @@ gate_config_agent(
 {
 	struct gate_options *gate = &config->options;
 
-	if (gate->mode == GATE_AGENT || gate->mode == GATE_CALLER)
+	if (gate->mode == GATE_AGENT || gate->mode == GATE_CALLER ||
+	    gate->mode == GATE_PACK)
 		tools_config_read(
 		    options, &config->port, &config->grant, fault);
 	else
-		gate_config_refuse(
-		    options, tools_config_shared, "agent or caller", fault);
+		gate_config_refuse(options, tools_config_shared,
+		    "agent, caller or pack", fault);
 	if (gate->mode != GATE_AGENT)
 		gate_config_refuse(options, tools_config_keys, "agent", fault);
 	json_field_bool_opt(
@@ -160,6 +161,10 @@ gate_config_agent(
 		.call_ms = gate->limits.request_ms,
 		.arguments_max = config->port.arguments_max,
 		.result_max = config->port.answer_max};
+	gate->pack =
+	    (struct gate_pack_limits){.request_max = config->port.arguments_max,
+		.result_max = config->port.answer_max,
+		.json = gate->json};
 	if (gate->mode != GATE_CALLER)
 		return;
 	/* The caller gives up by itself, and says so to the server. */
@@ -174,8 +179,8 @@ enum result
 gate_config_read(const json_t *options, struct gate_config *config_r,
     struct json_fault *fault)
 {
-	static const char *const modes[] = {
-	    "mcp", "text", "raw", "tools", "build", "agent", "caller", NULL};
+	static const char *const modes[] = {"mcp", "text", "raw", "tools",
+	    "build", "agent", "caller", "pack", NULL};
 	static const char *const levels[] = {
 	    "debug", "info", "warn", "error", NULL};
 	struct mcp_policy *policy = &config_r->options.policy;

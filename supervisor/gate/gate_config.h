@@ -2,9 +2,9 @@
 /*
  * The gate's config message (from the supervisor): descriptor 0 is the log,
  * options are
- *   mode "mcp" | "text" | "raw" | "tools" | "build" | "agent" | "caller" ·
- * package TEXT (slug) · guard OBJECT (of guard_plan.h; absent: no Guard, as
- * where nothing calls tools) · tier TEXT (unverified) · tools [TEXT]
+ *   mode "mcp" | "text" | "raw" | "tools" | "build" | "agent" | "caller" |
+ * "pack" · package TEXT (slug) · guard OBJECT (of guard_plan.h; absent: no
+ * Guard, as where nothing calls tools) · tier TEXT (unverified) · tools [TEXT]
  * (allowlist; absent: all) · resources, prompts FLAG (true) · line_max BYTES
  * (16 MiB) · output_max BYTES (0: none) · request_timeout_s (0: none) ·
  *   start_timeout_s (0: none; for initialize) · grace_ms (2000) ·
@@ -12,8 +12,8 @@
  *   uid (65534) · log_level TEXT (info) · no_landlock FLAG (false)
  * and in mode agent product FLAG (false: the agent's own output goes to the
  * log, true: to client_out, up to output_max), raw FLAG (false: made safe
- * for a terminal), and what tools_config.h names; in mode caller its
- * arguments_max and tool_result_max.
+ * for a terminal), and what tools_config.h names; in modes caller and pack
+ * its arguments_max and tool_result_max.
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H

@@ -22,6 +22,8 @@
 #define GATE_CONFINE_ANSWER 4U
 /* Mode caller: each job's arguments and pages, while they grow. */
 #define GATE_CONFINE_JOB 2U
+/* Mode pack: a result, its escaped form, each once more while it grows. */
+#define GATE_CONFINE_PACK 16U
 
 static const struct confine_syscall gate_confine_none[] = {
     {-1, CONFINE_EACCES, 0, NULL},
@@ -59,6 +61,7 @@ gate_confine_table(enum gate_mode mode)
 	case GATE_RAW:
 	case GATE_TOOLS:
 	case GATE_BUILD:
+	case GATE_PACK:
 		break;
 	}
 	return gate_confine_none;
@@ -81,6 +84,9 @@ gate_confine_memory(const struct gate_config *config)
 		memory +=
 		    GATE_CONFINE_JOB * GATE_CALLER_JOBS_MAX *
 		    (uint64_t)(port->arguments_max + GATE_CALLER_LIST_MAX);
+	if (config->options.mode == GATE_PACK)
+		memory += GATE_CONFINE_PACK *
+			  (uint64_t)(port->arguments_max + port->answer_max);
 	return memory;
 }
 

@@ -10,6 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+struct gate_pack_facts; /* gate_pack.h */
+
 enum gate_stream {
 	GATE_CLIENT_IN,
 	GATE_CLIENT_OUT,
@@ -28,7 +30,8 @@ enum gate_event_kind {
 	GATE_EVENT_ROOM,    /* an output was written to */
 	GATE_EVENT_ENDED,   /* text: how the workload ended; failed */
 	GATE_EVENT_RESULT,  /* bytes, len: of an agent */
-	GATE_EVENT_JOB,     /* id, list, text: tool or NULL; bytes, len */
+	GATE_EVENT_JOB,     /* id, list, text: tool or NULL; bytes, len; in
+			     * pack mode the request */
 	GATE_EVENT_CANCEL,  /* id: nobody waits for that job */
 	GATE_EVENT_GUARDED, /* id, text: code, bytes: sentence */
 	GATE_EVENT_TIME     /* the clock moved on */
@@ -41,6 +44,7 @@ struct gate_event {
 	size_t len;
 	const char *text;
 	bool failed;
+	const struct gate_pack_facts *facts; /* ENDED, pack mode */
 	uint64_t id;
 	bool list;
 	uint64_t now_ms;

@@ -434,12 +434,14 @@ gate_io_result(struct gate_io *io, const char *bytes, size_t len)
 }
 
 void
-gate_io_ended(struct gate_io *io, const char *how, bool failed)
+gate_io_ended(struct gate_io *io, const char *how, bool failed,
+    const struct gate_pack_facts *facts)
 {
 	struct gate_event event = {.kind = GATE_EVENT_ENDED,
 	    .stream = GATE_STREAM_COUNT,
 	    .text = how,
 	    .failed = failed,
+	    .facts = facts,
 	    .now_ms = event_loop_now_ms()};
 
 	gate_step(io->gate, &event);

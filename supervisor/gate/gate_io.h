@@ -38,6 +38,8 @@ void gate_io_cancel(struct gate_io *io, uint64_t id);
 void gate_io_guarded(
     struct gate_io *io, uint64_t id, const char *code, const char *detail);
 void gate_io_result(struct gate_io *io, const char *bytes, size_t len);
-void gate_io_ended(struct gate_io *io, const char *how, bool failed);
+/* facts: pack mode, else NULL. */
+void gate_io_ended(struct gate_io *io, const char *how, bool failed,
+    const struct gate_pack_facts *facts);
 
 #endif

@@ -125,3 +125,18 @@ gate_text_finish(struct gate_text *text, struct buffer *out)
 	text->held_len = 0;
 	return result;
 }
+
+enum result
+gate_text_json(const unsigned char *p, size_t len, struct buffer *out)
+{
+	uint32_t point;
+
+	if (gate_text_is_harmless(p, len))
+		return buffer_append(out, p, len);
+	point = gate_text_point(p, len);
+	if (point < 0x10000)
+		return buffer_printf(out, "\\u%04x", point);
+	point -= 0x10000;
+	return buffer_printf(out, "\\u%04x\\u%04x", 0xd800 + (point >> 10),
+	    0xdc00 + (point & 0x3ff));
+}

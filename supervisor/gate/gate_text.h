@@ -30,6 +30,12 @@ enum result gate_text_feed(
 /* At the end: what is held was cut. */
 enum result gate_text_finish(struct gate_text *text, struct buffer *out);
 
+/* One whole, valid character of checked JSON to out: as it is, or as the \u
+ * escape that means the same where it cannot be shown. (Outside of strings
+ * such JSON has nothing that needs one.) At most 12 bytes. */
+enum result gate_text_json(
+    const unsigned char *p, size_t len, struct buffer *out);
+
 /* One whole, valid character: its code point; may it be shown as it is? */
 uint32_t gate_text_point(const unsigned char *p, size_t len);
 bool gate_text_is_harmless(const unsigned char *p, size_t len);

@@ -27,6 +27,13 @@ gate_view_is_agent(const struct gate *gate)
 	return gate->options.mode == GATE_AGENT;
 }
 
+/* An agent or a tool: one result, when it has ended. */
+bool
+gate_view_is_single(const struct gate *gate)
+{
+	return gate_view_is_agent(gate) || gate->options.mode == GATE_PACK;
+}
+
 /* The workload's output is what the client wants to have. */
 bool
 gate_view_has_product(const struct gate *gate)
@@ -67,7 +74,7 @@ gate_view_wants(const struct gate *gate, enum gate_stream input)
 		if (gate_view_has_product(gate))
 			return gate_copy_may_take_workload(&gate->copy);
 		if (gate->options.mode == GATE_BUILD ||
-		    gate_view_is_agent(gate))
+		    gate_view_is_single(gate))
 			return true; /* nobody's reader holds it up */
 		return mcp_session_may_take(&gate->session, MCP_SERVER);
 	case GATE_WORK_ERR:
@@ -87,11 +94,15 @@ gate_view_output(struct gate *gate, enum gate_stream output)
 	if (output == GATE_CLIENT_ERR)
 		return gate->options.mode == GATE_BUILD ? &gate->build.out
 							: &gate->err.out;
+	if (output == GATE_WORK_IN && gate->options.mode == GATE_PACK)
+		return &gate->pack.request;
 	if (output == GATE_WORK_IN)
 		return gate_view_is_copy(gate) ? &gate->copy.to_workload
 					       : &gate->session.out[MCP_SERVER];
 	if (gate->options.mode == GATE_TOOLS)
 		return &gate->listing.out;
+	if (gate->options.mode == GATE_PACK)
+		return &gate->pack.line;
 	/* The result comes behind the last byte of a product. */
 	if (gate_view_is_agent(gate) && gate->copy.to_client.len == 0 &&
 	    (!gate->agent.product || gate->ended[GATE_WORK_OUT]))
@@ -105,6 +116,8 @@ gate_view_is_finished(const struct gate *gate, enum gate_stream output)
 {
 	if (gate->state == GATE_WAITING)
 		return false;
+	if (output == GATE_WORK_IN && gate->options.mode == GATE_PACK)
+		return gate->pack.has_request;
 	if (output == GATE_WORK_IN && gate->state == GATE_RELAYING)
 		return gate_view_is_copy(gate) &&
 		       (gate->ended[GATE_CLIENT_IN] ||

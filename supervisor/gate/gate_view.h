@@ -13,6 +13,8 @@
 bool gate_view_is_copy(const struct gate *gate);
 bool gate_view_is_lines(const struct gate *gate);
 bool gate_view_is_agent(const struct gate *gate);
+/* One result, of an agent or of a tool, when it has ended. */
+bool gate_view_is_single(const struct gate *gate);
 bool gate_view_has_product(const struct gate *gate);
 
 /* May a read of this input be handed to gate_step now? */

@@ -12,7 +12,8 @@
  * {"job":"gate","result":{"reason","detail", counts}}. In mode agent it gets
  * a `listen` of kind tools, too, and calls of tools go to and fro; in mode
  * caller it gets `work` "call" and "list" and answers each with a `done`,
- * until `work` "cancel" of the same id takes it back.
+ * until `work` "cancel" of the same id takes it back; in mode pack it gets
+ * one "call" (pack_link.h).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -29,6 +30,7 @@
 #include "supervisor/gate/gate_config.h"
 #include "supervisor/gate/gate_confine.h"
 #include "supervisor/gate/gate_io.h"
+#include "supervisor/gate/pack_link.h"
 #include "supervisor/gate/tools_link.h"
 
 #include <sys/random.h>
@@ -42,6 +44,7 @@ struct main_process {
 	struct gate_io *io;
 	struct tools_link *tools;  /* mode agent */
 	struct caller_link caller; /* mode caller */
+	struct pack_link pack;     /* mode pack */
 	int exit_code;
 };
 
@@ -59,6 +62,8 @@ main_result(const struct gate *gate)
 {
 	const struct mcp_session_counts *counts = &gate->session.counts;
 
+	if (gate->options.mode == GATE_PACK)
+		return pack_link_result(gate);
 	if (gate->options.mode == GATE_BUILD)
 		return json_pack("{s:s, s:s, s:b}", "reason",
 		    gate_reason_text(gate->reason), "detail",
@@ -106,27 +111,23 @@ static void
 main_workload_ended(struct main_process *process, const json_t *options)
 {
 	struct json_fault fault = {""};
-	int64_t exit_code = -1, number = 0;
-	const char *code = "";
+	struct gate_pack_facts facts;
 	char how[80];
 
-	json_field_int_opt(
-	    options, "options", "exit_code", -1, 255, &exit_code, &fault);
-	json_field_int_opt(
-	    options, "options", "signal", 0, 255, &number, &fault);
-	json_field_string_opt(options, "options", "code", 63, &code, &fault);
+	pack_link_facts(options, &facts, &fault);
 	if (fault.text[0] != '\0') {
 		main_stop(process, IPC_EXIT_PROTOCOL, fault.text);
 		return;
 	}
-	if (code[0] != '\0')
-		snprintf(how, sizeof(how), " (%s)", code);
-	else if (number != 0)
-		snprintf(how, sizeof(how), " (signal %d)", (int)number);
+	if (facts.code[0] != '\0')
+		snprintf(how, sizeof(how), " (%s)", facts.code);
+	else if (facts.signal != 0)
+		snprintf(how, sizeof(how), " (signal %d)", facts.signal);
 	else
-		snprintf(how, sizeof(how), " (exit %d)", (int)exit_code);
-	gate_io_ended(
-	    process->io, how, code[0] != '\0' || number != 0 || exit_code != 0);
+		snprintf(how, sizeof(how), " (exit %d)", facts.exit_code);
+	gate_io_ended(process->io, how,
+	    facts.code[0] != '\0' || facts.signal != 0 || facts.exit_code != 0,
+	    &facts);
 }
 
 static void
@@ -138,14 +139,19 @@ main_work(struct main_process *process, struct ipc_message *message)
 
 	bool caller = process->gate.options.mode == GATE_CALLER &&
 		      process->gate.state != GATE_WAITING;
+	bool pack = process->gate.options.mode == GATE_PACK;
 
 	if (strcmp(job, "start") == 0 && gate_io_is_complete(process->io))
 		gate_io_start(process->io);
 	else if (strcmp(job, "workload_ended") == 0)
 		main_workload_ended(process, options);
-	else if (caller &&
-		 (strcmp(job, "call") == 0 || strcmp(job, "list") == 0 ||
-		     strcmp(job, "cancel") == 0)) {
+	else if (pack && strcmp(job, "call") == 0) {
+		if (!pack_link_work(&process->pack, message))
+			main_stop(process, IPC_EXIT_PROTOCOL,
+			    "a request that is none, or a second one");
+	} else if (caller &&
+		   (strcmp(job, "call") == 0 || strcmp(job, "list") == 0 ||
+		       strcmp(job, "cancel") == 0)) {
 		if (!caller_link_work(&process->caller, message))
 			main_stop(process, IPC_EXIT_PROTOCOL,
 			    "a job with wrong options or descriptors");
@@ -282,20 +288,26 @@ main_turn(void *context)
 {
 	struct main_process *process = context;
 
-	if (!caller_link_tell(&process->caller))
+	if (!caller_link_tell(&process->caller) ||
+	    !pack_link_tell(&process->pack))
 		main_stop(
 		    process, IPC_EXIT_CRASH, "an answer could not be sent");
 }
 
 static void
-main_prepare_caller(
-    struct main_process *process, const struct gate_config *config)
+main_prepare_caller(struct main_process *process,
+    const struct gate_config *config, const char *sandbox)
 {
 	process->caller = (struct caller_link){.gate = &process->gate,
 	    .io = process->io,
 	    .peer = process->peer,
 	    .arguments_max = config->options.caller.arguments_max};
-	if (config->options.mode == GATE_CALLER)
+	process->pack = (struct pack_link){.gate = &process->gate,
+	    .io = process->io,
+	    .peer = process->peer,
+	    .sandbox = sandbox != NULL ? sandbox : ""};
+	if (config->options.mode == GATE_CALLER ||
+	    config->options.mode == GATE_PACK)
 		gate_io_set_turn(process->io, main_turn);
 }
 
@@ -318,7 +330,7 @@ main_prepare(struct main_process *process, struct gate_config *config,
 		&handlers, process, &process->peer) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "gate_start", "out of resources");
 	main_prepare_tools(process, config, &key, sandbox);
-	main_prepare_caller(process, config);
+	main_prepare_caller(process, config, sandbox);
 	main_prepare_guard(process, config);
 	if (gate_confine_enter(config, &layers, detail, sizeof(detail)) !=
 	    RESULT_OK)

@@ -66,7 +66,7 @@ init_go_valid(const void *bytes, size_t size, enum init_go_kind kind)
 		return false;
 	memcpy(&go, bytes, sizeof(go));
 	if (go.magic != INIT_MAGIC || go.version != INIT_PROTOCOL_VERSION ||
-	    go.size != size)
+	    go.size != size || (go.flags & ~(uint32_t)INIT_GO_FLAGS) != 0)
 		return false;
 	if (!init_go_table(bytes, size, go.argv_offset, go.argc, false) ||
 	    !init_go_table(bytes, size, go.env_offset, go.envc, true))

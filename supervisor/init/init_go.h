@@ -12,6 +12,14 @@
 #include "supervisor/init/init_protocol.h"
 
 #define INIT_GO_WORDS_MAX 8192U
+/* Where a workload started with INIT_GO_RESULT finds its standard output;
+ * its descriptor 1 is its standard error then. */
+#define INIT_RESULT_FD 3
+
+enum init_go_flag {
+	INIT_GO_RESULT = 1, /* what is printed is not the result */
+	INIT_GO_FLAGS = INIT_GO_RESULT
+};
 
 enum init_go_kind {
 	INIT_GO_WORKLOAD, /* argv of at least one word, cwd absolute */

@@ -112,7 +112,7 @@ struct init_status {
 struct init_go {
 	uint32_t magic, version, size; /* size of the whole memfd */
 	uint32_t argc, argv_offset;    /* uint32_t[argc] offsets */
-	uint32_t envc, env_offset, cwd_offset;
+	uint32_t envc, env_offset, cwd_offset, flags; /* flags: init_go.h */
 };
 
 /* The secret memfd has the same shape with argc == 0: more environment. */

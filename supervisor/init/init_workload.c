@@ -108,6 +108,20 @@ init_workload_prepare(const struct init_go *go)
 	return chdir(init_go_cwd_borrow(go)) != 0 ? errno : 0;
 }
 
+/* What the program prints goes to its standard error, and its standard
+ * output is where nothing gets by accident. Last, so that of all the
+ * descriptors from 3 on this one alone is there after exec. */
+static int
+init_workload_result(const struct init_go *go)
+{
+	if ((go->flags & INIT_GO_RESULT) == 0)
+		return 0;
+	if (dup2(STDOUT_FILENO, INIT_RESULT_FD) < 0 ||
+	    dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return errno;
+	return 0;
+}
+
 /* Does not return. */
 static void
 init_workload_child(const struct init_setup *setup, const struct init_go *go,
@@ -128,6 +142,8 @@ init_workload_child(const struct init_setup *setup, const struct init_go *go,
 	if (error == 0 &&
 	    syscall(SYS_close_range, 3, ~0U, INIT_WORKLOAD_CLOSE_ON_EXEC) != 0)
 		error = errno;
+	if (error == 0)
+		error = init_workload_result(go);
 	if (error == 0)
 		error = init_workload_exec(argv, env);
 	if (write(report_fd, &error, sizeof(error)) != sizeof(error))

@@ -196,28 +196,42 @@ mcp_run_plan_spec(struct mcp_run_plan *plan)
 }
 
 enum result
+mcp_run_plan_open(
+    const struct mcp_run_options *options, struct mcp_run_plan *plan_r)
+{
+	memset(plan_r, 0, sizeof(*plan_r));
+	return run_entry_open(options->slug, options->lockfile, &plan_r->run);
+}
+
+enum result
+mcp_run_plan_decide(
+    const struct mcp_run_options *options, struct mcp_run_plan *plan)
+{
+	enum result result = mcp_run_plan_package(plan);
+
+	if (result == RESULT_OK)
+		result = mcp_run_plan_allowed(plan);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_command(plan, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_egress(plan, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_kept(plan, options);
+	if (result != RESULT_OK)
+		return result;
+	mcp_run_plan_environment(plan, options);
+	mcp_run_plan_spec(plan);
+	return RESULT_OK;
+}
+
+enum result
 mcp_run_plan_make(
     const struct mcp_run_options *options, struct mcp_run_plan *plan_r)
 {
-	enum result result;
+	enum result result = mcp_run_plan_open(options, plan_r);
 
-	memset(plan_r, 0, sizeof(*plan_r));
-	result = run_entry_open(options->slug, options->lockfile, &plan_r->run);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_package(plan_r);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_allowed(plan_r);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_command(plan_r, options);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_egress(plan_r, options);
-	if (result == RESULT_OK)
-		result = mcp_run_plan_kept(plan_r, options);
-	if (result != RESULT_OK)
-		return result;
-	mcp_run_plan_environment(plan_r, options);
-	mcp_run_plan_spec(plan_r);
-	return RESULT_OK;
+	return result == RESULT_OK ? mcp_run_plan_decide(options, plan_r)
+				   : result;
 }
 
 void
@@ -225,6 +239,10 @@ mcp_run_plan_clear(struct mcp_run_plan *plan)
 {
 	json_decref(plan->egress);
 	plan->egress = NULL;
+	for (size_t i = 0; i < 2; i++) {
+		free(plan->owned[i]);
+		plan->owned[i] = NULL;
+	}
 	while (plan->kept_count > 0)
 		free(plan->kept[--plan->kept_count]);
 	run_entry_clear(&plan->run);

@@ -52,11 +52,17 @@ struct mcp_run_plan {
 	const char *env[MCP_RUN_ENV_MAX + ENV_ENTRY_MAX + 8];
 	char *kept[ENV_ENTRY_MAX]; /* owned; of the entry, "NAME=VALUE" */
 	size_t kept_count;
+	char *owned[2]; /* words of argv that are of nobody else */
 };
 
 /* On failure run.code and run.fault say why; mcp_run_plan_clear in any case. */
 enum result mcp_run_plan_make(
     const struct mcp_run_options *options, struct mcp_run_plan *plan_r);
+/* The same in two steps: the entry; then what it means. */
+enum result mcp_run_plan_open(
+    const struct mcp_run_options *options, struct mcp_run_plan *plan_r);
+enum result mcp_run_plan_decide(
+    const struct mcp_run_options *options, struct mcp_run_plan *plan);
 void mcp_run_plan_clear(struct mcp_run_plan *plan);
 
 /* The options object of the gate's config message; NULL: no memory. */

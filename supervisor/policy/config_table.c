@@ -167,6 +167,13 @@ const struct config_key config_table[] = {
 	    "Longest MCP message."),
 	INT("mcp.start_timeout_s", CONFIG_LEAST, 1, 3600, "60",
 	    "Time for an MCP server to answer initialize."),
+	INT("packs.timeout_s", CONFIG_LEAST, 1, 86400, "120",
+	    "Longest time of one run of a tool."),
+	SIZE("packs.result_max", CONFIG_LEAST, KIB, 64 * MIB, "8m",
+	    "Bytes of a tool's result."),
+	LIST("packs.unrestricted_network", CONFIG_ANY, CONFIG_BOTH, NULL, 256,
+	    "Tool packs that ask for an open network and get what egress.allow "
+	    "has; all others of them get none."),
 	CHOICE("auth.backend", CONFIG_FIX, config_table_auth, "secret_service",
 	    NULL,
 	    "Where 'auth set' stores keys: the desktop's keychain, systemd "

@@ -27,7 +27,7 @@
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/sandbox_uid.h"
 #include "supervisor/engine/selftest.h"
-#include "supervisor/init/init_protocol.h"
+#include "supervisor/init/init_go.h"
 #include "supervisor/probe/probe_record.h"
 
 #define TEST_ID \
@@ -101,13 +101,15 @@ test_engine_leaves_go(void **state)
 	char *go;
 
 	(void)state;
-	assert_int_equal(go_memfd_new(argv, envp, "/work", &fd), RESULT_OK);
+	assert_int_equal(
+	    go_memfd_new(argv, envp, "/work", INIT_GO_RESULT, &fd), RESULT_OK);
 	assert_true(fd_is_sealed(fd));
 	assert_int_equal(
 	    pread(fd, &header, sizeof(header), 0), (ssize_t)sizeof(header));
 	go = mmap(NULL, header.size, PROT_READ, MAP_PRIVATE, fd, 0);
 	assert_true(go != MAP_FAILED);
 	assert_int_equal(header.magic, INIT_MAGIC);
+	assert_int_equal(header.flags, INIT_GO_RESULT);
 	assert_int_equal(header.argc, 3);
 	assert_int_equal(header.envc, 2);
 	assert_string_equal(
@@ -137,13 +139,15 @@ test_engine_leaves_go_bounds(void **state)
 	(void)state;
 	memset(big, 'x', INIT_GO_MAX);
 	big[INIT_GO_MAX] = '\0';
-	assert_int_equal(go_memfd_new(argv, none, "/", &fd), RESULT_TOO_LONG);
+	assert_int_equal(
+	    go_memfd_new(argv, none, "/", 0, &fd), RESULT_TOO_LONG);
 	big[INIT_GO_MAX - 4096] = '\0';
-	assert_int_equal(go_memfd_new(argv, none, "/", &fd), RESULT_OK);
+	assert_int_equal(go_memfd_new(argv, none, "/", 0, &fd), RESULT_OK);
 	fd_close(&fd);
 	memset(cwd, '/', sizeof(cwd));
 	cwd[INIT_PATH_MAX] = '\0';
-	assert_int_equal(go_memfd_new(small, none, cwd, &fd), RESULT_TOO_LONG);
+	assert_int_equal(
+	    go_memfd_new(small, none, cwd, 0, &fd), RESULT_TOO_LONG);
 	free(big);
 }
 

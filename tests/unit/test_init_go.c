@@ -86,6 +86,11 @@ test_header(void **state)
 	sample.go.version++;
 	assert_false(valid(&sample, sizeof(sample), INIT_GO_WORKLOAD));
 	sample = sample_new();
+	sample.go.flags = INIT_GO_RESULT;
+	assert_true(valid(&sample, sizeof(sample), INIT_GO_WORKLOAD));
+	sample.go.flags = INIT_GO_FLAGS + 1;
+	assert_false(valid(&sample, sizeof(sample), INIT_GO_WORKLOAD));
+	sample = sample_new();
 	sample.go.argc = 0;
 	assert_false(valid(&sample, sizeof(sample), INIT_GO_WORKLOAD));
 }

@@ -1,0 +1,243 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Tool packs as the tools of an agent: what is listed is the lockfile's;
+each call has a process of its own; what a call leaves, breaks or prints does
+not reach the next one; what `agentnode run` would refuse is refused here."""
+import json
+import os
+import shutil
+
+import harness
+import mcp_setup
+import pack_runs
+from harness import check
+
+case = pack_runs.PackCase({"agent_sandbox": {"enabled": True}})
+
+PYTHON = """
+import os
+import sys
+import time
+
+seen = []
+
+
+def count(text):
+    print("words of the tool's own")
+    os.write(1, b'{"jsonrpc":"2.0","id":2,"result":{}}\\n')
+    seen.append(text)
+    return {"words": len(text.split()), "seen": len(seen)}
+
+
+def text(of):
+    return of
+
+
+async def many(n):
+    return list(range(n))
+
+
+def bad():
+    raise ValueError("no words")
+
+
+def leaves():
+    os._exit(7)
+
+
+def lingers():
+    if os.fork() == 0:
+        os.setsid()
+        if os.fork() == 0:
+            time.sleep(1000)
+        os._exit(0)
+    return "done"
+
+
+def lost():
+    if os.fork() == 0:
+        os.setsid()
+        time.sleep(1000)
+    os._exit(3)
+
+
+def sleeps(n):
+    time.sleep(n)
+    return n
+
+
+def huge():
+    return "x" * (2 << 20)
+
+
+def wakes():
+    return sorted(p for p in os.listdir("/proc") if p.isdigit())
+
+
+def spoils():
+    os.write(3, b'{"ok":true,"result":"first"}\\n')
+    return "second"
+
+
+def reads():
+    return sys.stdin.read()
+
+
+def ends_all():
+    os.kill(os.getppid(), 9)
+    time.sleep(10)
+"""
+JS = """
+import {spawn} from 'node:child_process';
+let calls = 0;
+export function count({text}) {
+	console.log('words of the tool\\'s own');
+	return {words: text.split(' ').length, calls: ++calls};
+}
+export const bad = async () => { throw new RangeError('too much'); };
+export function leaves() { process.exit(0); }
+export function lingers() {
+	spawn('sleep', ['1000'], {detached: true, stdio: 'inherit'});
+	return 'done';
+}
+export function lost() {
+	spawn('sleep', ['1000'], {detached: true,
+		stdio: ['ignore', 1, 2, 3]}).unref();
+	process.reallyExit(3);
+}
+export function nothing() {}
+"""
+SCHEMA = {"type": "object", "properties": {"text": {"type": "string"}},
+          "required": ["text"]}
+
+
+def tools(names, where):
+    found = [{"name": n, "entrypoint": f"{where}:{n}",
+              "description": f"the tool {n}"} for n in names.split()]
+    found[0]["input_schema"] = SCHEMA
+    return found
+
+
+def agent(**given):
+    result = case.run("agent", "run", "packs-agent", "--input",
+                      json.dumps(given), timeout=150)
+    try:
+        said = json.loads(result.out)
+    except ValueError:
+        said = {}
+    check("the agent's run", result.code == 0 and said.get("ok") is True,
+          result)
+    return said.get("value") or {"calls": [], "together": []}
+
+
+def calls(*rows):
+    return [row for row in agent(calls=rows)["calls"]]
+
+
+def answers():
+    got = calls(["pypack", "count", {"text": "a b"}],
+                ["pypack", "count", {"text": "c"}],
+                ["pypack", "text", {"of": "as it is \u00e9"}],
+                ["pypack", "many", {"n": 3}], ["pypack", "reads"],
+                ["jspack", "count", {"text": "a b c"}],
+                ["jspack", "count", {"text": "d"}], ["jspack", "nothing"])
+    results = [row.get("result") for row in got]
+    check("functions of both languages answer", results == [
+        {"words": 2, "seen": 1}, {"words": 1, "seen": 1},
+        "as it is \u00e9", "[0, 1, 2]", "", {"words": 3, "calls": 1},
+        {"words": 1, "calls": 1}, "null"], got)
+    check("and succeed", all(row.get("success") for row in got), got)
+    check("i109: each call has a process of its own: nothing of one is in "
+          "the next", results[1] == {"words": 1, "seen": 1} and
+          results[6] == {"words": 1, "calls": 1}, got)
+    launches = [e for e in case.audit("launch") if e["kind"] == "tool"]
+    check("i12: each pack had its sandbox, with a record",
+          sorted(e["package"] for e in launches) == ["jspack", "pypack"],
+          launches)
+
+
+def listing():
+    got = agent(tools=True)["tools"]
+    found = {t["name"]: t for t in got.get("result", {}).get("tools", [])}
+    check("tools/list has every tool of the lockfile",
+          len(found) == len(PY_TOOLS) + len(JS_TOOLS), sorted(found))
+    one = found.get("pypack__count", {})
+    check("with its description and schema", one.get("description") ==
+          "the tool count" and one.get("inputSchema") == SCHEMA, one)
+
+
+def failures():
+    got = calls(["pypack", "bad"], ["pypack", "leaves"],
+                ["pypack", "lingers"], ["pypack", "lost"],
+                ["pypack", "spoils"], ["pypack", "text", {"wrong": 1}],
+                ["jspack", "bad"], ["jspack", "leaves"],
+                ["jspack", "lingers"], ["jspack", "lost"],
+                ["pypack", "count", {"text": "still"}])
+    texts = [row.get("error") if not row.get("success")
+             else row.get("result") for row in got]
+    check("a failure is the tool's type and message",
+          texts[0] == "ValueError: no words" and
+          texts[6] == "RangeError: too much" and
+          str(texts[5]).startswith("TypeError"), texts)
+    lost = "the tool ended without a result"
+    check("a tool that ends its process fails alone", texts[1] == lost and
+          texts[3] == lost and texts[7] == lost and texts[9] == lost, texts)
+    check("what it leaves behind holds nothing up", texts[2] == "done" and
+          texts[8] == "done" and all(r["seconds"] < 20 for r in got), got)
+    check("a second result is nobody's", texts[4] == "first", texts)
+    check("and the next call is served", texts[10] ==
+          {"words": 1, "seen": 1}, texts)
+    got = calls(["pypack", "huge"], ["pypack", "nothing"],
+                ["pypack", "ends_all"], ["pypack", "text", {"of": "again"}])
+    check("a result that is too long is none", not got[0].get("success") and
+          "refused" in got[0] or "too long" in str(got[0].get("error")), got)
+    check("a tool that is not there", got[1].get("refused") ==
+          "tool_not_allowed", got)
+    check("a tool that ends its server: the pack ends, and starts again",
+          got[2].get("refused") == "tool_ended" and
+          got[3].get("result") == "again", got)
+
+
+def together():
+    got = agent(together=[["pypack", "sleeps", {"n": 1}]] * 6)["together"]
+    check("calls run side by side", all(r.get("result") == "1" for r in got)
+          and max(r["seconds"] for r in got) < 10, got)
+    check("nothing is left", case.left() == [], case.left())
+
+
+def refused():
+    got = calls(["gonepack", None], ["words", "count"])
+    check("not installed", got[0].get("refused") == "not_installed", got)
+    check("not in the agent's list", got[1].get("refused") ==
+          "tool_not_allowed", got)
+    lock = mcp_setup.lock(case.home)
+    before = json.dumps(lock)
+    lock["packages"]["pypack"]["permissions"] = {
+        "network_level": "restricted", "allowed_domains": ["x.example"]}
+    import consent_seal
+    with open(case.path, "w", encoding="utf-8") as file:
+        json.dump(consent_seal.sealed(lock), file)
+    got = calls(["pypack", "text", {"of": "x"}])
+    check("a pack that nobody agreed to does not run for an agent either",
+          got and got[0].get("refused") == "consent_missing", got)
+    with open(case.path, "w", encoding="utf-8") as file:
+        file.write(before)
+
+
+PY_TOOLS = tools("count text many bad leaves lingers lost sleeps huge wakes "
+                 "spoils reads ends_all", "lib")
+JS_TOOLS = tools("count bad leaves lingers lost nothing", "./lib.mjs")
+case.put("pypack", {"lib.py": PYTHON}, PY_TOOLS)
+case.put("jspack", {"lib.mjs": JS}, JS_TOOLS, runtime="node")
+folder = os.path.join(harness.folder(), "packs")
+shutil.copytree(os.path.join(harness.SOURCE, "tests", "agents", "packs"),
+                folder)
+result = case.run("install", folder, "--json", timeout=300)
+check("the agent is installed", result.code == 0, result)
+try:
+    for part in (answers, listing, failures, together, refused):
+        print(f"# {part.__name__}", flush=True)
+        part()
+finally:
+    case.close()
+harness.finish()
