@@ -220,7 +220,7 @@ JS_TOOLS = ("garbage closed loops lingers handlers bomb cycle odd nothing "
             "forever").split()
 
 
-def ends(name, code, error=None, value=None, within=15, given=None,
+def ends(name, code, error=None, value=None, within=30, given=None,
          words=()):
     """A run that ends so, in time, with a report of the right form."""
     report, result = case.report(name, given or {}, *words)

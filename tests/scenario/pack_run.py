@@ -306,9 +306,11 @@ TOOLS = [tool(n, "lib.main:" + n, TYPES) for n in (
 case.put("pypack", {"lib/__init__.py": "", "lib/main.py": PYTHON,
                 "json.py": "raise SystemExit('a pack is not the library')\n"},
          TOOLS + [tool("none", "lib.main:not_there")])
-case.put("oldpack", {"tool.py": PYTHON}, ["hello"], entrypoint="tool")
+# What manifests of version 0.1 said, as their entries have it.
+case.put("oldpack", {"tool.py": PYTHON}, [tool("hello", "tool")])
+case.change("oldpack", entrypoint="tool", tools=[tool("hello")])
 case.put("olderpack", {"tool.py": "def run(**given):\n    return given\n"},
-         ["anything"], entrypoint="tool")
+         [tool("anything", "tool")])
 case.put("jspack", {"src/tool.mjs": JS}, [
     tool(n, "./src/tool.mjs:" + n) for n in (
         "join", "later", "bad", "lost", "give", "quit")], runtime="node")

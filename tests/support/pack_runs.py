@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tool packs for scenarios: a folder of files becomes a sealed volume, and
-its lockfile entry says which functions of it are tools. The volume is made
-by the installation of an agent, which copies files and runs nothing; the
-entry is then written by hand and sealed, as a team's own tool would."""
+"""Runs of tool packs for scenarios: a folder of files is installed as a
+pack, its lockfile entry can be written over by hand and sealed anew, as a
+team's own tool would, and its tools are run."""
 import json
 import os
 
@@ -13,15 +12,14 @@ from harness import check
 
 MANIFEST = """manifest_version: "0.3"
 package_id: {slug}
-package_type: agent
+package_type: toolpack
 name: A pack of files
 summary: Files that become a tool pack of a scenario
 publisher: agentnode-tests
 version: 1.0.0
 runtime: {runtime}
-agent:
-  entrypoint: {entrypoint}
-  goal: none
+capabilities:
+  tools: {tools}
 """
 
 
@@ -34,23 +32,15 @@ class PackCase:
         return harness.agentnode(self.home, *argv, timeout=timeout,
                                  stdin=stdin, **env)
 
-    def put(self, slug, files, tools, runtime="python", entrypoint=None,
-            permissions=None):
-        """Install files as a pack; tools: names or objects."""
-        entry = "none.mjs:run" if runtime == "node" else "none:run"
+    def put(self, slug, files, tools, runtime="python"):
+        """Install files as a pack; tools: objects of the manifest."""
         folder = mcp_setup.package({
             **files, "agentnode.yaml": MANIFEST.format(
-                slug=slug, runtime=runtime, entrypoint=entry)}, slug)
-        result = self.run("install", folder, "--json", timeout=300)
-        if not check(f"the files of {slug} are in a volume",
-                     result.code == 0, result):
+                slug=slug, runtime=runtime, tools=json.dumps(tools))}, slug)
+        result = self.run("install", folder, "--yes", "--json", timeout=300)
+        if not check(f"{slug} is installed", result.code == 0, result):
             self.close()
             harness.finish()
-        self.change(slug, package_type="toolpack", agent=None,
-                    entrypoint=entrypoint,
-                    tools=[{"name": one} if isinstance(one, str) else one
-                           for one in tools],
-                    permissions=permissions or {"network_level": "none"})
 
     def change(self, slug, **fields):
         """Write fields of an entry (None: absent), and seal the file."""
