@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Opens the chain's two files for reading. Called by `audit` and `runs`. It
- * must never follow a link or accept a folder of a stranger.
+ * Opens the chain's folder and its key for reading. Called by `audit` and
+ * `runs`. It must never follow a link or accept a folder of a stranger.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -14,6 +14,7 @@
 #include "supervisor/command/audit_files.h"
 #include "supervisor/ledger/audit_head.h"
 #include "supervisor/ledger/ledger_confine.h"
+#include "supervisor/policy/audit_key.h"
 #include "supervisor/policy/state_dir.h"
 
 /* The ledger's folder belongs to us, or to the ledger's uid under root. */
@@ -40,48 +41,25 @@ audit_files_open_dir(
 	return RESULT_BAD;
 }
 
-static enum result
-audit_files_open_one(
-    int dir_fd, const char *name, int *fd_r, struct json_fault *fault)
-{
-	struct stat status;
-
-	*fd_r = openat(
-	    dir_fd, name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (*fd_r < 0 && errno == ENOENT)
-		return RESULT_OK;
-	if (*fd_r >= 0 && fstat(*fd_r, &status) == 0 && S_ISREG(status.st_mode))
-		return RESULT_OK;
-	json_field_fault(fault, "%s: cannot be read as a file", name);
-	return RESULT_BAD;
-}
-
 enum result
 audit_files_open(struct audit_files *files_r, struct json_fault *fault)
 {
-	FD_CLEANUP int dir_fd = -1;
 	struct state_dir home;
 	enum result result;
 
-	*files_r = (struct audit_files){-1, -1};
+	*files_r = (struct audit_files){-1, NULL};
 	result = state_dir_home(false, &home, fault);
 	if (result == RESULT_OK)
-		result = audit_files_open_dir(&home, &dir_fd, fault);
+		result = audit_files_open_dir(&home, &files_r->dir_fd, fault);
+	if (result == RESULT_OK)
+		result = audit_key_load(&home, &files_r->key, fault);
 	state_dir_close(&home);
-	if (result == RESULT_NOT_FOUND)
-		return RESULT_OK;
-	if (result == RESULT_OK)
-		result = audit_files_open_one(
-		    dir_fd, AUDIT_HEAD_LOG, &files_r->log_fd, fault);
-	if (result == RESULT_OK)
-		result = audit_files_open_one(
-		    dir_fd, AUDIT_HEAD_FILE, &files_r->head_fd, fault);
-	return result;
+	return result == RESULT_NOT_FOUND ? RESULT_OK : result;
 }
 
 void
 audit_files_close(struct audit_files *files)
 {
-	fd_close(&files->log_fd);
-	fd_close(&files->head_fd);
+	fd_close(&files->dir_fd);
+	secret_free(&files->key);
 }

@@ -1,61 +1,27 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode audit show|verify`: reads the chain that agentnode-ledger
+ * `agentnode audit show|stats|verify`: reads the chain that agentnode-ledger
  * writes. Called by command_dispatch. It changes nothing.
  */
-#include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "supervisor/command/audit_files.h"
+#include "supervisor/command/audit_filter.h"
+#include "supervisor/command/audit_stats.h"
 #include "supervisor/command/command.h"
 #include "supervisor/ledger/audit_verify.h"
 
-#define COMMAND_AUDIT_LAST_MAX 100000U
 #define COMMAND_AUDIT_LINE_MAX 4096U
-
-struct command_audit_options {
-	bool json;
-	size_t last; /* 0: all */
-};
 
 /* What show gathers: the last records, in a ring. */
 struct command_audit_ring {
+	const struct audit_filter *filter;
 	json_t **items;
 	size_t size, next, count;
 };
-
-static bool
-command_audit_parse(
-    int argc, char **argv, struct command_audit_options *options_r)
-{
-	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-	    {"last", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
-	unsigned long last;
-	char *end;
-	int option;
-
-	*options_r = (struct command_audit_options){false, 0};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		if (option == 'j')
-			options_r->json = true;
-		else if (option != 'l')
-			return false;
-		if (option != 'l')
-			continue;
-		errno = 0;
-		last = strtoul(optarg, &end, 10);
-		if (errno != 0 || *end != '\0' || last == 0 ||
-		    last > COMMAND_AUDIT_LAST_MAX)
-			return false;
-		options_r->last = last;
-	}
-	return optind == argc;
-}
 
 static void
 command_audit_print(const json_t *record)
@@ -79,6 +45,8 @@ command_audit_keep(const json_t *record, void *context)
 {
 	struct command_audit_ring *ring = context;
 
+	if (!audit_filter_takes(ring->filter, record))
+		return;
 	json_decref(ring->items[ring->next]);
 	ring->items[ring->next] = json_incref((json_t *)record);
 	ring->next = (ring->next + 1) % ring->size;
@@ -111,21 +79,21 @@ command_audit_print_ring(const struct command_audit_ring *ring, bool json)
 
 /* Shows what is right, then says what is not. */
 static int
-command_audit_show_files(const struct audit_files *files,
-    const struct command_audit_options *options)
+command_audit_show_files(
+    const struct audit_files *files, const struct audit_filter *options)
 {
-	struct command_audit_ring ring = {NULL, 0, 0, 0};
+	struct command_audit_ring ring = {options, NULL, 0, 0, 0};
 	struct audit_verify_report report;
 	struct json_fault fault = {""};
 	enum result result;
 	int code;
 	size_t i;
 
-	ring.size = options->last != 0 ? options->last : COMMAND_AUDIT_LAST_MAX;
+	ring.size = options->last != 0 ? options->last : AUDIT_FILTER_LAST_MAX;
 	ring.items = calloc(ring.size, sizeof(json_t *));
 	if (ring.items == NULL)
 		return command_error(COMMAND_INTERNAL, "out of memory");
-	result = audit_verify_files(files->log_fd, files->head_fd,
+	result = audit_verify_files(files->dir_fd, files->key,
 	    command_audit_keep, &ring, &report, &fault);
 	code = command_audit_print_ring(&ring, options->json);
 	for (i = 0; i < ring.size; i++)
@@ -139,13 +107,13 @@ command_audit_show_files(const struct audit_files *files,
 static int
 command_audit_show(int argc, char **argv)
 {
-	struct command_audit_options options;
+	struct audit_filter options;
 	struct audit_files files;
 	struct json_fault fault = {""};
 	enum result result;
 	int code;
 
-	if (!command_audit_parse(argc, argv, &options))
+	if (!audit_filter_parse(argc, argv, "jlecps", &options))
 		return command_option_fault("audit show");
 	result = audit_files_open(&files, &fault);
 	if (result != RESULT_OK)
@@ -157,17 +125,39 @@ command_audit_show(int argc, char **argv)
 }
 
 static int
+command_audit_stats(int argc, char **argv)
+{
+	struct audit_filter options;
+	struct audit_files files;
+	struct json_fault fault = {""};
+	enum result result;
+	int code;
+
+	if (!audit_filter_parse(argc, argv, "jecps", &options))
+		return command_option_fault("audit stats");
+	result = audit_files_open(&files, &fault);
+	if (result != RESULT_OK)
+		code = command_fault(result, &fault);
+	else
+		code = audit_stats_run(&files, &options);
+	audit_files_close(&files);
+	return code;
+}
+
+static int
 command_audit_verify_json(enum result result,
     const struct audit_verify_report *report, const struct json_fault *fault)
 {
 	json_t *answer;
 
-	answer =
-	    json_pack("{s:b, s:I, s:I, s:s, s:o}", "ok", result == RESULT_OK,
-		"records", (json_int_t)report->records, "torn_bytes",
-		(json_int_t)report->torn_bytes, "detail", fault->text, "line",
-		report->line != 0 ? json_integer((json_int_t)report->line)
-				  : json_null());
+	answer = json_pack("{s:b, s:I, s:I, s:I, s:I, s:b, s:s, s:s, s:o}",
+	    "ok", result == RESULT_OK, "records", (json_int_t)report->records,
+	    "first", (json_int_t)report->first, "torn_bytes",
+	    (json_int_t)report->torn_bytes, "unsealed",
+	    (json_int_t)report->unsealed, "sealed", report->sealed, "detail",
+	    fault->text, "file", report->file, "line",
+	    report->line != 0 ? json_integer((json_int_t)report->line)
+			      : json_null());
 	command_print_json(answer);
 	json_decref(answer);
 	return result == RESULT_OK ? COMMAND_DONE : COMMAND_NO;
@@ -180,8 +170,17 @@ command_audit_verify_text(enum result result,
 	if (result != RESULT_OK)
 		return command_error(COMMAND_NO, "%s",
 		    fault->text[0] != '\0' ? fault->text : result_text(result));
-	printf("audit: %" PRIu64 " records, whole and in order\n",
-	    report->records);
+	printf("audit: %" PRIu64 " records, whole and in order%s\n",
+	    report->records,
+	    report->sealed ? ", sealed with this host's key" : "");
+	if (report->first > 1)
+		printf("audit: the %" PRIu64 " records before were dropped by "
+		       "rotation, and the chain names the last of them\n",
+		    report->first - 1);
+	if (report->unsealed > 0)
+		printf("audit: a writer died behind the seal (%" PRIu64
+		       " records); the next run says so in the chain\n",
+		    report->unsealed);
 	if (report->torn_bytes > 0)
 		printf("audit: a writer died in a record (%" PRIu64
 		       " bytes); the next run repairs it\n",
@@ -193,17 +192,17 @@ static int
 command_audit_verify(int argc, char **argv)
 {
 	struct audit_verify_report report = {0};
-	struct command_audit_options options;
+	struct audit_filter options;
 	struct audit_files files;
 	struct json_fault fault = {""};
 	enum result result;
 
-	if (!command_audit_parse(argc, argv, &options) || options.last != 0)
+	if (!audit_filter_parse(argc, argv, "j", &options))
 		return command_option_fault("audit verify");
 	result = audit_files_open(&files, &fault);
 	if (result == RESULT_OK)
 		result = audit_verify_files(
-		    files.log_fd, files.head_fd, NULL, NULL, &report, &fault);
+		    files.dir_fd, files.key, NULL, NULL, &report, &fault);
 	audit_files_close(&files);
 	if (options.json)
 		return command_audit_verify_json(result, &report, &fault);
@@ -212,23 +211,44 @@ command_audit_verify(int argc, char **argv)
 
 const struct command command_audit_rows[] = {
     {"audit show", "print the audit records",
-	"Usage: agentnode audit show [--last N] [--json]\n\n"
+	"Usage: agentnode audit show [--event E] [--code C] [--package P]\n"
+	"                            [--since T] [--last N] [--json]\n\n"
 	"Prints the records of launches, refusals, removals and other\n"
 	"decisions, oldest first, and checks the chain on the way: what\n"
 	"stands behind a wrong record is not shown (exit 6).\n\n"
 	"Options:\n"
-	"  --last N   only the last N records (at most 100000)\n"
-	"  --json     {\"records\": [...]}\n\n"
+	"  --event E     only this event, such as refusal\n"
+	"  --code C      only records with this code\n"
+	"  --package P   only records of this package\n"
+	"  --since T     only since then: 2026-01-02, 2026-01-02T03:04:05Z\n"
+	"                (UTC), or so long ago: 90s, 15m, 24h, 7d\n"
+	"  --last N      only the last N of them (at most 100000)\n"
+	"  --json        {\"records\": [...]}\n\n"
 	"Example:\n"
-	"  agentnode audit show --last 20\n",
+	"  agentnode audit show --event refusal --since 24h\n",
 	command_audit_show},
+    {"audit stats", "count the audit records",
+	"Usage: agentnode audit stats [--event E] [--code C] [--package P]\n"
+	"                             [--since T] [--json]\n\n"
+	"How often each event, and of each how often which code. Checks the\n"
+	"chain on the way: what stands behind a wrong record is not counted\n"
+	"(exit 6).\n\n"
+	"Options:\n"
+	"  --event E, --code C, --package P, --since T   as for audit show\n"
+	"  --json        {\"records\", \"first\", \"last\", \"complete\", "
+	"\"events\"}\n\n"
+	"Example:\n"
+	"  agentnode audit stats --since 7d\n",
+	command_audit_stats},
     {"audit verify", "check the chain of audit records",
 	"Usage: agentnode audit verify [--json]\n\n"
-	"Reads every record and compares each hash, the order, and the end\n"
-	"with audit.head. Exits 0 when all fit, 1 with the first wrong line\n"
-	"named.\n\n"
+	"Reads every record of every file and compares each hash, the order,\n"
+	"the end with audit.head, and its seal with this host's key. Exits 0\n"
+	"when all fit, 1 with the first wrong line named.\n\n"
 	"Options:\n"
-	"  --json     {\"ok\", \"records\", \"line\", \"torn_bytes\", "
+	"  --json     {\"ok\", \"records\", \"first\", \"file\", "
+	"\"line\",\n"
+	"             \"torn_bytes\", \"sealed\", \"unsealed\", "
 	"\"detail\"}\n\n"
 	"Example:\n"
 	"  agentnode audit verify\n",

@@ -147,7 +147,7 @@ command_runs_read(json_t **rows_r)
 	*rows_r = json_object();
 	result = audit_files_open(&files, &fault);
 	if (result == RESULT_OK)
-		result = audit_verify_files(files.log_fd, files.head_fd,
+		result = audit_verify_files(files.dir_fd, files.key,
 		    command_runs_each, *rows_r, &report, &fault);
 	audit_files_close(&files);
 	if (result == RESULT_OK)

@@ -79,7 +79,7 @@ living_run_find(
 		return RESULT_NO_MEMORY;
 	result = audit_files_open(&files, fault);
 	if (result == RESULT_OK)
-		result = audit_verify_files(files.log_fd, files.head_fd,
+		result = audit_verify_files(files.dir_fd, files.key,
 		    living_run_each, &runs, &report, fault);
 	audit_files_close(&files);
 	if (result == RESULT_OK && runs.full)

@@ -9,12 +9,16 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
+#include <stdio.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "supervisor/ledger/audit_chain.h"
+#include "supervisor/ledger/audit_file.h"
+#include "supervisor/ledger/audit_rotate.h"
+#include "supervisor/ledger/audit_seal.h"
 
 #define AUDIT_CHAIN_PENDING_MAX (32U * 1024U * 1024U)
 /* What others may have added between two batches of ours, or a ledger
@@ -25,8 +29,7 @@ void
 audit_chain_init(struct audit_chain *chain)
 {
 	memset(chain, 0, sizeof(*chain));
-	chain->log_fd = -1;
-	chain->head_fd = -1;
+	chain->dir_fd = chain->log_fd = chain->head_fd = chain->next_fd = -1;
 	audit_record_first(&chain->head.link);
 	audit_record_first(&chain->next);
 	buffer_init(&chain->pending, AUDIT_CHAIN_PENDING_MAX);
@@ -39,39 +42,18 @@ audit_chain_system(struct json_fault *fault, const char *name, const char *what)
 	return RESULT_SYSTEM;
 }
 
-static enum result
-audit_chain_open_one(int dir_fd, const char *name, int flags, int *fd_r,
-    struct json_fault *fault)
-{
-	struct stat status;
-
-	*fd_r = openat(dir_fd, name,
-	    O_RDWR | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC | flags,
-	    0600);
-	if (*fd_r < 0)
-		return audit_chain_system(fault, name, "cannot be opened");
-	if (fstat(*fd_r, &status) != 0)
-		return audit_chain_system(fault, name, "cannot be examined");
-	if (!S_ISREG(status.st_mode) || (status.st_mode & 022) != 0) {
-		json_field_fault(fault,
-		    "%s: must be a regular file that nobody else may write",
-		    name);
-		return RESULT_BAD;
-	}
-	return RESULT_OK;
-}
-
 enum result
 audit_chain_open(
     struct audit_chain *chain, int dir_fd, struct json_fault *fault)
 {
 	enum result result;
 
-	result = audit_chain_open_one(
-	    dir_fd, AUDIT_HEAD_FILE, 0, &chain->head_fd, fault);
+	chain->dir_fd = dir_fd;
+	result = audit_file_open(
+	    dir_fd, AUDIT_HEAD_FILE, AUDIT_FILE_HEAD, &chain->head_fd, fault);
 	if (result == RESULT_OK)
-		result = audit_chain_open_one(
-		    dir_fd, AUDIT_HEAD_LOG, O_APPEND, &chain->log_fd, fault);
+		result = audit_file_open(dir_fd, AUDIT_HEAD_LOG,
+		    AUDIT_FILE_MAKE, &chain->log_fd, fault);
 	if (result == RESULT_OK && fsync(dir_fd) != 0)
 		return audit_chain_system(
 		    fault, AUDIT_HEAD_DIR, "cannot be synced");
@@ -82,6 +64,7 @@ void
 audit_chain_close(struct audit_chain *chain)
 {
 	fd_close(&chain->log_fd);
+	fd_close(&chain->next_fd);
 	fd_close(&chain->head_fd);
 	buffer_free(&chain->pending);
 }
@@ -101,27 +84,6 @@ audit_chain_unlock(struct audit_chain *chain)
 	(void)flock(chain->head_fd, LOCK_UN);
 }
 
-/* Up to size bytes at an offset; *len_r says how many there were. */
-static enum result
-audit_chain_read_at(int fd, off_t at, char *bytes_r, size_t size, size_t *len_r)
-{
-	ssize_t got;
-
-	*len_r = 0;
-	while (*len_r < size) {
-		got = pread(
-		    fd, bytes_r + *len_r, size - *len_r, at + (off_t)*len_r);
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return RESULT_SYSTEM;
-		if (got == 0)
-			break;
-		*len_r += (size_t)got;
-	}
-	return RESULT_OK;
-}
-
 static enum result
 audit_chain_read_head(struct audit_chain *chain, struct audit_head *head_r,
     struct json_fault *fault)
@@ -131,8 +93,7 @@ audit_chain_read_head(struct audit_chain *chain, struct audit_head *head_r,
 	enum result result;
 	size_t len;
 
-	result =
-	    audit_chain_read_at(chain->head_fd, 0, block, sizeof(block), &len);
+	result = audit_file_read(chain->head_fd, 0, block, sizeof(block), &len);
 	if (result != RESULT_OK)
 		return audit_chain_system(
 		    fault, AUDIT_HEAD_FILE, "cannot be read");
@@ -159,7 +120,7 @@ audit_chain_check_last(struct audit_chain *chain, struct json_fault *fault)
 
 	if (bytes == NULL)
 		return RESULT_NO_MEMORY;
-	result = audit_chain_read_at(
+	result = audit_file_read(
 	    chain->log_fd, (off_t)(chain->head.size - size), bytes, size, &len);
 	if (result == RESULT_OK && (len != size || bytes[len - 1] != '\n'))
 		result = RESULT_MISMATCH;
@@ -190,19 +151,22 @@ audit_chain_check_last(struct audit_chain *chain, struct json_fault *fault)
 
 /* Move the head; it may lag behind after a power cut, never run ahead. */
 static enum result
-audit_chain_move_head(struct audit_chain *chain, const struct audit_head *head)
+audit_chain_move_head(struct audit_chain *chain, struct audit_head *head)
 {
 	char block[AUDIT_HEAD_SIZE];
-	bool is_first = chain->head.link.seq == 0;
+	bool is_rare =
+	    chain->head.link.seq == 0 || chain->head.file != head->file;
 	ssize_t put;
 
+	if (audit_seal_put(chain->key, head) != RESULT_OK)
+		return RESULT_SYSTEM;
 	audit_head_write(head, block);
 	do
 		put = pwrite(chain->head_fd, block, sizeof(block), 0);
 	while (put < 0 && errno == EINTR);
 	if (put != (ssize_t)sizeof(block))
 		return RESULT_SYSTEM;
-	if (is_first && fsync(chain->head_fd) != 0)
+	if (is_rare && fsync(chain->head_fd) != 0)
 		return RESULT_SYSTEM;
 	chain->head = *head;
 	return RESULT_OK;
@@ -214,7 +178,7 @@ static enum result
 audit_chain_create(
     struct audit_chain *chain, off_t size, struct json_fault *fault)
 {
-	struct audit_head head;
+	struct audit_head head = {.size = 0};
 
 	if (size != 0) {
 		json_field_fault(fault, "%s is empty, but %s is not",
@@ -222,39 +186,65 @@ audit_chain_create(
 		return RESULT_MISMATCH;
 	}
 	audit_record_first(&head.link);
-	head.size = 0;
 	if (audit_chain_move_head(chain, &head) != RESULT_OK)
 		return audit_chain_system(
 		    fault, AUDIT_HEAD_FILE, "cannot be written");
 	return RESULT_OK;
 }
 
-/* First catch-up: take the head and see that the log reaches it. */
+/* Take the head's file in place of ours. */
 static enum result
-audit_chain_begin(
-    struct audit_chain *chain, off_t size, struct json_fault *fault)
+audit_chain_switch(
+    struct audit_chain *chain, uint64_t file, struct json_fault *fault)
 {
+	char name[AUDIT_HEAD_NAME_MAX];
 	enum result result;
+	int fd = -1;
 
-	result = audit_chain_read_head(chain, &chain->head, fault);
-	if (result == RESULT_NOT_FOUND)
-		return audit_chain_create(chain, size, fault);
+	audit_head_name(file, name);
+	result =
+	    audit_file_open(chain->dir_fd, name, AUDIT_FILE_APPEND, &fd, fault);
+	if (result == RESULT_NOT_FOUND) {
+		json_field_fault(fault, "%s names %s, which is missing",
+		    AUDIT_HEAD_FILE, name);
+		return RESULT_MISMATCH;
+	}
 	if (result != RESULT_OK)
 		return result;
-	if ((uint64_t)size < chain->head.size) {
+	fd_close(&chain->log_fd);
+	chain->log_fd = fd;
+	return RESULT_OK;
+}
+
+/* Go on from the head as it stands on disk: its file must reach it. */
+static enum result
+audit_chain_begin(struct audit_chain *chain, const struct audit_head *disk,
+    struct json_fault *fault)
+{
+	char name[AUDIT_HEAD_NAME_MAX];
+	enum result result = audit_chain_switch(chain, disk->file, fault);
+	struct stat status;
+
+	if (result != RESULT_OK)
+		return result;
+	chain->head = *disk;
+	audit_head_name(disk->file, name);
+	if (fstat(chain->log_fd, &status) != 0)
+		return audit_chain_system(fault, name, "cannot be examined");
+	if ((uint64_t)status.st_size < disk->size) {
 		json_field_fault(fault,
 		    "%s ends at byte %jd, before the %" PRIu64
 		    " of %s: it was cut",
-		    AUDIT_HEAD_LOG, (intmax_t)size, chain->head.size,
+		    name, (intmax_t)status.st_size, disk->size,
 		    AUDIT_HEAD_FILE);
 		return RESULT_MISMATCH;
 	}
-	if (chain->head.size == 0)
+	if (disk->size == 0)
 		return RESULT_OK;
 	result = audit_chain_check_last(chain, fault);
 	if (result == RESULT_MISMATCH)
-		json_field_fault(fault, "%s does not end as %s says",
-		    AUDIT_HEAD_LOG, AUDIT_HEAD_FILE);
+		json_field_fault(
+		    fault, "%s does not end as %s says", name, AUDIT_HEAD_FILE);
 	return result;
 }
 
@@ -262,11 +252,13 @@ static enum result
 audit_chain_follow_lines(struct audit_chain *chain, const char *bytes,
     size_t len, size_t *used_r, struct json_fault *fault)
 {
+	char name[AUDIT_HEAD_NAME_MAX];
 	const char *end;
 	enum result result;
 	struct json_fault inner = {""};
 
 	*used_r = 0;
+	audit_head_name(chain->head.file, name);
 	while ((end = memchr(bytes + *used_r, '\n', len - *used_r)) != NULL) {
 		size_t line = (size_t)(end - bytes) - *used_r;
 
@@ -274,7 +266,7 @@ audit_chain_follow_lines(struct audit_chain *chain, const char *bytes,
 		    &chain->head.link, bytes + *used_r, line, NULL, &inner);
 		if (result != RESULT_OK) {
 			json_field_fault(fault, "%s, byte %" PRIu64 ": %s",
-			    AUDIT_HEAD_LOG, chain->head.size, inner.text);
+			    name, chain->head.size, inner.text);
 			return result == RESULT_BAD ? RESULT_MISMATCH : result;
 		}
 		*used_r += line + 1;
@@ -324,7 +316,7 @@ audit_chain_follow(struct audit_chain *chain, size_t news, int64_t now_ms,
 	bytes = malloc(news);
 	if (bytes == NULL)
 		return RESULT_NO_MEMORY;
-	result = audit_chain_read_at(
+	result = audit_file_read(
 	    chain->log_fd, (off_t)chain->head.size, bytes, news, &len);
 	if (result != RESULT_OK)
 		audit_chain_system(fault, AUDIT_HEAD_LOG, "cannot be read");
@@ -338,32 +330,155 @@ audit_chain_follow(struct audit_chain *chain, size_t news, int64_t now_ms,
 	return result;
 }
 
+/* What stands behind our end in the file we are in. */
+static enum result
+audit_chain_follow_file(
+    struct audit_chain *chain, int64_t now_ms, struct json_fault *fault)
+{
+	char name[AUDIT_HEAD_NAME_MAX];
+	struct stat status;
+
+	audit_head_name(chain->head.file, name);
+	if (fstat(chain->log_fd, &status) != 0)
+		return audit_chain_system(fault, name, "cannot be examined");
+	if ((uint64_t)status.st_size < chain->head.size) {
+		json_field_fault(fault, "%s was cut to %jd bytes", name,
+		    (intmax_t)status.st_size);
+		return RESULT_MISMATCH;
+	}
+	if ((uint64_t)status.st_size == chain->head.size)
+		return RESULT_OK;
+	return audit_chain_follow(chain,
+	    (size_t)((uint64_t)status.st_size - chain->head.size), now_ms,
+	    fault);
+}
+
+/* A ledger that died between the first records of a new file and the head:
+ * its file is the next one, and not empty. */
+static enum result
+audit_chain_follow_next(
+    struct audit_chain *chain, int64_t now_ms, struct json_fault *fault)
+{
+	char name[AUDIT_HEAD_NAME_MAX];
+	struct stat status;
+	enum result result;
+
+	audit_head_name(chain->head.file + 1, name);
+	if (fstatat(chain->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    status.st_size == 0)
+		return RESULT_OK;
+	if (chain->pending.len > 0) {
+		json_field_fault(fault,
+		    "%s goes on although the file before it has a torn end",
+		    name);
+		return RESULT_MISMATCH;
+	}
+	result = audit_chain_switch(chain, chain->head.file + 1, fault);
+	if (result != RESULT_OK)
+		return result;
+	chain->head.file++;
+	chain->head.size = 0;
+	return audit_chain_follow_file(chain, now_ms, fault);
+}
+
+/* The head on disk: sealed by us, or never sealed (*unsealed_r). */
+static enum result
+audit_chain_look(struct audit_chain *chain, struct audit_head *disk_r,
+    bool *unsealed_r, struct json_fault *fault)
+{
+	enum result result = audit_chain_read_head(chain, disk_r, fault);
+
+	if (result == RESULT_OK)
+		result = audit_seal_check(chain->key, disk_r);
+	else
+		return result;
+	*unsealed_r = result == RESULT_NOT_FOUND;
+	if (result == RESULT_MISMATCH)
+		json_field_fault(fault,
+		    "%s is not sealed with this host's key: the end of the "
+		    "chain was written by somebody else",
+		    AUDIT_HEAD_FILE);
+	return result == RESULT_NOT_FOUND ? RESULT_OK : result;
+}
+
+static enum result
+audit_chain_note(
+    struct audit_chain *chain, int64_t now_ms, const char *event, uint64_t from)
+{
+	json_t *fields = json_pack("{s:I, s:I}", "from", (json_int_t)from, "to",
+	    (json_int_t)chain->head.link.seq);
+	enum result result =
+	    fields == NULL ? RESULT_NO_MEMORY
+			   : audit_chain_add(chain, now_ms, event, fields);
+
+	json_decref(fields);
+	return result;
+}
+
+/* Say in the chain which of its records no seal of ours covered so far. */
+static enum result
+audit_chain_note_unsealed(struct audit_chain *chain,
+    const struct audit_head *disk, bool unsealed, int64_t now_ms)
+{
+	if (chain->key == NULL || chain->head.link.seq == 0)
+		return RESULT_OK;
+	if (unsealed)
+		return audit_chain_note(chain, now_ms, "chain_unsealed", 1);
+	if (chain->head.link.seq > disk->link.seq)
+		return audit_chain_note(
+		    chain, now_ms, "chain_adopted", disk->link.seq + 1);
+	return RESULT_OK;
+}
+
+/* Our place in the chain, and everything behind it. */
+static enum result
+audit_chain_find_end(struct audit_chain *chain, const struct audit_head *disk,
+    int64_t now_ms, struct json_fault *fault)
+{
+	enum result result = RESULT_OK;
+
+	if (chain->head.size == 0 || disk->file > chain->head.file)
+		result = audit_chain_begin(chain, disk, fault);
+	chain->next = chain->head.link;
+	if (result == RESULT_OK)
+		result = audit_chain_follow_file(chain, now_ms, fault);
+	if (result == RESULT_OK)
+		result = audit_chain_follow_next(chain, now_ms, fault);
+	if (chain->pending.len == 0)
+		chain->next = chain->head.link;
+	return result;
+}
+
 enum result
 audit_chain_catch_up(
     struct audit_chain *chain, int64_t now_ms, struct json_fault *fault)
 {
-	enum result result = RESULT_OK;
+	struct audit_head disk;
+	bool unsealed = false;
+	enum result result;
 	struct stat status;
 
 	buffer_clear(&chain->pending);
-	if (fstat(chain->log_fd, &status) != 0)
-		return audit_chain_system(
-		    fault, AUDIT_HEAD_LOG, "cannot be examined");
-	if (chain->head.size == 0)
-		result = audit_chain_begin(chain, status.st_size, fault);
-	else if ((uint64_t)status.st_size < chain->head.size) {
-		json_field_fault(fault, "%s was cut to %jd bytes",
-		    AUDIT_HEAD_LOG, (intmax_t)status.st_size);
-		result = RESULT_MISMATCH;
-	}
-	chain->next = chain->head.link;
-	if (result != RESULT_OK || (uint64_t)status.st_size == chain->head.size)
-		return result;
-	result = audit_chain_follow(chain,
-	    (size_t)((uint64_t)status.st_size - chain->head.size), now_ms,
-	    fault);
-	if (chain->pending.len == 0)
+	fd_close(&chain->next_fd);
+	result = audit_chain_look(chain, &disk, &unsealed, fault);
+	if (result == RESULT_NOT_FOUND && chain->head.link.seq == 0) {
+		if (fstat(chain->log_fd, &status) != 0)
+			return audit_chain_system(
+			    fault, AUDIT_HEAD_LOG, "cannot be examined");
 		chain->next = chain->head.link;
+		return audit_chain_create(chain, status.st_size, fault);
+	}
+	if (result == RESULT_NOT_FOUND) {
+		json_field_fault(fault, "%s was emptied", AUDIT_HEAD_FILE);
+		return RESULT_MISMATCH;
+	}
+	if (result == RESULT_OK)
+		result = audit_chain_find_end(chain, &disk, now_ms, fault);
+	if (result == RESULT_OK && chain->pending.len == 0)
+		result = audit_rotate_begin(chain, now_ms, fault);
+	if (result == RESULT_OK)
+		result =
+		    audit_chain_note_unsealed(chain, &disk, unsealed, now_ms);
 	return result;
 }
 
@@ -389,12 +504,12 @@ audit_chain_add(struct audit_chain *chain, int64_t now_ms, const char *event,
 }
 
 static enum result
-audit_chain_write_all(struct audit_chain *chain)
+audit_chain_write_all(struct audit_chain *chain, int fd)
 {
-	if (fd_write_all(chain->log_fd, buffer_bytes_borrow(&chain->pending),
+	if (fd_write_all(fd, buffer_bytes_borrow(&chain->pending),
 		chain->pending.len) != RESULT_OK)
 		return RESULT_SYSTEM;
-	if (fdatasync(chain->log_fd) == 0)
+	if (fdatasync(fd) == 0)
 		return RESULT_OK;
 	/* The kernel may have dropped the pages: nothing later can be
 	 * trusted to be on disk either. */
@@ -402,28 +517,44 @@ audit_chain_write_all(struct audit_chain *chain)
 	return RESULT_SYSTEM;
 }
 
+/* Nothing of the batch counts: the files end as before. A line that stays
+ * half written is cut by the next catch-up. */
+static enum result
+audit_chain_take_back(struct audit_chain *chain, struct json_fault *fault)
+{
+	int error = errno;
+
+	chain->next = chain->head.link;
+	if (chain->next_fd >= 0)
+		(void)!ftruncate(chain->next_fd, 0);
+	else
+		(void)!ftruncate(chain->log_fd, (off_t)chain->head.size);
+	fd_close(&chain->next_fd);
+	errno = error;
+	return audit_chain_system(fault, AUDIT_HEAD_LOG, "cannot be written");
+}
+
 enum result
 audit_chain_commit(struct audit_chain *chain, struct json_fault *fault)
 {
-	struct audit_head head = {
-	    chain->next, chain->head.size + chain->pending.len};
+	bool rotates = chain->next_fd >= 0;
+	struct audit_head head = {.link = chain->next,
+	    .file = chain->head.file + (rotates ? 1 : 0),
+	    .size = (rotates ? 0 : chain->head.size) + chain->pending.len};
 	enum result result = RESULT_SYSTEM;
-	int error;
 
 	if (chain->pending.len == 0)
 		return RESULT_OK;
 	errno = EIO;
 	if (!chain->failed)
-		result = audit_chain_write_all(chain);
+		result = audit_chain_write_all(
+		    chain, rotates ? chain->next_fd : chain->log_fd);
 	if (result == RESULT_OK)
 		result = audit_chain_move_head(chain, &head);
 	buffer_clear(&chain->pending);
-	if (result == RESULT_OK)
-		return RESULT_OK;
-	error = errno;
-	chain->next = chain->head.link;
-	/* A line that stays half written is cut by the next catch-up. */
-	(void)!ftruncate(chain->log_fd, (off_t)chain->head.size);
-	errno = error;
-	return audit_chain_system(fault, AUDIT_HEAD_LOG, "cannot be written");
+	if (result != RESULT_OK)
+		return audit_chain_take_back(chain, fault);
+	if (rotates)
+		audit_rotate_end(chain);
+	return RESULT_OK;
 }

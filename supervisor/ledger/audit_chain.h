@@ -14,14 +14,23 @@
 #include "common/buffer.h"
 #include "common/json_field.h"
 #include "common/result.h"
+#include "common/secret.h"
 #include "supervisor/ledger/audit_head.h"
 
 struct audit_chain {
-	int log_fd, head_fd;
-	struct audit_head head; /* where the chain ends, as we know it */
-	struct audit_link next; /* end including what is pending */
-	struct buffer pending;  /* lines of this batch, not yet written */
-	bool failed;            /* a sync failed: what is on disk is unknown */
+	int dir_fd;          /* borrowed: stays open */
+	int log_fd, head_fd; /* the file that the chain ends in; its head */
+	int next_fd;         /* the file that this batch begins, or -1 */
+	uint64_t drop_below; /* files that go when it is written */
+	/* Set between init and the first catch_up. */
+	uint64_t max_size;        /* a file as large as this is the last of
+				   * its kind; 0: one file for ever */
+	unsigned max_files;       /* as many are kept, at least 2 */
+	const struct secret *key; /* borrowed; NULL: heads have no seal */
+	struct audit_head head;   /* where the chain ends, as we know it */
+	struct audit_link next;   /* end including what is pending */
+	struct buffer pending;    /* lines of this batch, not yet written */
+	bool failed; /* a sync failed: what is on disk is unknown */
 };
 
 void audit_chain_init(struct audit_chain *chain);
@@ -37,7 +46,10 @@ void audit_chain_unlock(struct audit_chain *chain);
 
 /* Under the lock: read what others appended; a torn last line (its writer
  * died in the middle) is cut off and a record `torn_tail` pending instead.
- * RESULT_MISMATCH: the files do not fit each other (fault says how). */
+ * RESULT_MISMATCH: the files do not fit each other, or the head has another
+ * key's seal (fault says how). Also pending then: `audit_rotated`, the first
+ * record of a new file; `chain_adopted`, records whose writer died before it
+ * sealed them; `chain_unsealed`, a chain from before there was a key. */
 enum result audit_chain_catch_up(
     struct audit_chain *chain, int64_t now_ms, struct json_fault *fault);
 

@@ -20,10 +20,18 @@
 
 #define AUDIT_HEAD_SIZE 256U /* exactly, blank-padded, newline last */
 
+#define AUDIT_HEAD_FILE_MAX 4294967295U
+#define AUDIT_HEAD_NAME_MAX 40U
+
 struct audit_head {
 	struct audit_link link;
-	uint64_t size; /* bytes of the log up to this record's newline */
+	uint64_t size; /* bytes of its file up to this record's newline */
+	uint64_t file; /* the number of the file that the chain ends in */
+	char mac[DIGEST_HEX + 1]; /* audit_seal.h; "" when there is none */
 };
+
+/* The chain's files: audit.jsonl is number 0, then audit.1.jsonl ... */
+void audit_head_name(uint64_t file, char name_r[AUDIT_HEAD_NAME_MAX]);
 
 void audit_head_write(
     const struct audit_head *head, char block_r[AUDIT_HEAD_SIZE]);

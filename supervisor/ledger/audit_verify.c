@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Walks audit.jsonl from its first byte with bounded memory. Called by the
- * audit commands. It must never repair: that is the ledger's.
+ * Walks the chain's files from the oldest one kept with bounded memory.
+ * Called by the audit commands. It must never repair: that is the ledger's.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,16 +15,26 @@
 #include <unistd.h>
 
 #include "common/buffer.h"
-#include "supervisor/ledger/audit_head.h"
+#include "common/fd.h"
+#include "supervisor/ledger/audit_file.h"
+#include "supervisor/ledger/audit_rotate.h"
+#include "supervisor/ledger/audit_seal.h"
 #include "supervisor/ledger/audit_verify.h"
 
 #define AUDIT_VERIFY_LOCK_TRIES 250U
 #define AUDIT_VERIFY_LOCK_PAUSE_NS 20000000L
 
 struct audit_verify_walk {
+	int dir_fd; /* borrowed */
+	const struct secret *key;
 	struct audit_link link;
-	uint64_t at;   /* bytes of whole lines so far */
-	uint64_t size; /* of the log when we began */
+	struct audit_link start; /* before the first record that is kept */
+	bool start_named;        /* a rotation says that it ended so */
+	uint64_t file;           /* the file that is read */
+	char name[AUDIT_HEAD_NAME_MAX];
+	uint64_t line; /* whole lines of it so far */
+	uint64_t at;   /* and their bytes */
+	uint64_t size; /* of the newest file when we began */
 	struct audit_head head;
 	bool head_met; /* the head's record was passed */
 	audit_verify_each *each;
@@ -50,39 +61,132 @@ audit_verify_lock(int head_fd)
 }
 
 static enum result
-audit_verify_snapshot(struct audit_verify_walk *walk, int log_fd, int head_fd)
+audit_verify_head(struct audit_verify_walk *walk, int head_fd)
 {
 	char block[AUDIT_HEAD_SIZE + 1];
 	struct json_fault inner = {""};
-	struct stat status;
 	enum result result;
-	ssize_t got;
+	size_t len;
 
-	result = audit_verify_lock(head_fd);
-	if (result != RESULT_OK) {
-		json_field_fault(
-		    walk->fault, "%s is kept locked", AUDIT_HEAD_FILE);
-		return result;
-	}
-	got = pread(head_fd, block, sizeof(block), 0);
-	if (fstat(log_fd, &status) != 0 || got < 0)
-		result = RESULT_SYSTEM;
-	(void)flock(head_fd, LOCK_UN);
-	if (result != RESULT_OK)
-		return result;
-	walk->size = (uint64_t)status.st_size;
-	result = audit_head_read(block, (size_t)got, &walk->head, &inner);
+	if (audit_file_read(head_fd, 0, block, sizeof(block), &len) !=
+	    RESULT_OK)
+		return RESULT_SYSTEM;
+	result = audit_head_read(block, len, &walk->head, &inner);
 	if (result == RESULT_BAD) {
 		json_field_fault(
 		    walk->fault, "%s: %s", AUDIT_HEAD_FILE, inner.text);
 		return RESULT_MISMATCH;
 	}
-	if (result == RESULT_NOT_FOUND && walk->size > 0) {
-		json_field_fault(walk->fault, "%s is empty, but %s is not",
-		    AUDIT_HEAD_FILE, AUDIT_HEAD_LOG);
-		return RESULT_MISMATCH;
+	return result;
+}
+
+/* How long a file is; 0 when there is none. */
+static uint64_t
+audit_verify_size(const struct audit_verify_walk *walk, uint64_t file)
+{
+	char name[AUDIT_HEAD_NAME_MAX];
+	struct stat status;
+
+	audit_head_name(file, name);
+	if (fstatat(walk->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return (uint64_t)status.st_size;
+}
+
+/* Under the lock: the head, and how far the newest file goes. A file behind
+ * the head's is one whose writer died before it moved the head. */
+static enum result
+audit_verify_snapshot(
+    struct audit_verify_walk *walk, int head_fd, uint64_t *newest_r)
+{
+	enum result result = audit_verify_lock(head_fd);
+
+	if (result != RESULT_OK) {
+		json_field_fault(
+		    walk->fault, "%s is kept locked", AUDIT_HEAD_FILE);
+		return result;
 	}
-	return RESULT_OK;
+	result = audit_verify_head(walk, head_fd);
+	*newest_r = walk->head.file;
+	walk->size = audit_verify_size(walk, *newest_r + 1);
+	if (walk->size > 0)
+		(*newest_r)++;
+	else
+		walk->size = audit_verify_size(walk, *newest_r);
+	(void)flock(head_fd, LOCK_UN);
+	if (result != RESULT_NOT_FOUND)
+		return result;
+	if (walk->size == 0)
+		return RESULT_OK;
+	json_field_fault(walk->fault, "%s is empty, but %s is not",
+	    AUDIT_HEAD_FILE, AUDIT_HEAD_LOG);
+	return RESULT_MISMATCH;
+}
+
+static enum result
+audit_verify_seal(struct audit_verify_walk *walk)
+{
+	enum result result = audit_seal_check(walk->key, &walk->head);
+
+	walk->report->sealed =
+	    result == RESULT_OK && walk->key != NULL && walk->head.link.seq > 0;
+	if (result == RESULT_NOT_FOUND)
+		json_field_fault(walk->fault,
+		    "%s has no seal, although this host has a key: the end of "
+		    "the chain was written by somebody else",
+		    AUDIT_HEAD_FILE);
+	else if (result == RESULT_MISMATCH)
+		json_field_fault(walk->fault,
+		    "%s is not sealed with this host's key: the end of the "
+		    "chain was written by somebody else, or the key was "
+		    "exchanged",
+		    AUDIT_HEAD_FILE);
+	return result == RESULT_NOT_FOUND ? RESULT_MISMATCH : result;
+}
+
+/* A rotation that dropped files names the record they ended with. */
+static void
+audit_verify_rotated(struct audit_verify_walk *walk, const json_t *record)
+{
+	const json_t *fields = json_object_get(record, "fields");
+	const char *event = json_string_value(json_object_get(record, "event"));
+	const char *hash =
+	    json_string_value(json_object_get(fields, "dropped_hash"));
+
+	if (strcmp(event, AUDIT_ROTATE_EVENT) == 0 && hash != NULL &&
+	    strcmp(hash, walk->start.hash) == 0 &&
+	    json_integer_value(json_object_get(fields, "dropped_seq")) ==
+		(json_int_t)walk->start.seq)
+		walk->start_named = true;
+}
+
+static enum result
+audit_verify_wrong(struct audit_verify_walk *walk, const char *why)
+{
+	walk->report->line = walk->line + 1;
+	memcpy(walk->report->file, walk->name, sizeof(walk->name));
+	json_field_fault(walk->fault, "%s, line %" PRIu64 ": %s", walk->name,
+	    walk->report->line, why);
+	return RESULT_MISMATCH;
+}
+
+static void
+audit_verify_count(struct audit_verify_walk *walk, const json_t *record)
+{
+	struct audit_verify_report *report = walk->report;
+
+	report->records++;
+	if (walk->head_met)
+		report->unsealed++;
+	(void)snprintf(report->last_ts, sizeof(report->last_ts), "%s",
+	    json_string_value(json_object_get(record, "ts")));
+	if (walk->file == walk->head.file && walk->at == walk->head.size &&
+	    walk->link.seq == walk->head.link.seq &&
+	    strcmp(walk->link.hash, walk->head.link.hash) == 0)
+		walk->head_met = true;
+	audit_verify_rotated(walk, record);
+	if (walk->each != NULL)
+		walk->each(record, walk->context);
 }
 
 static enum result
@@ -93,22 +197,13 @@ audit_verify_line(struct audit_verify_walk *walk, const char *line, size_t len)
 	json_t *record;
 
 	result = audit_record_check(&walk->link, line, len, &record, &inner);
-	if (result != RESULT_OK) {
-		walk->report->line = walk->report->records + 1;
-		json_field_fault(walk->fault, "%s, line %" PRIu64 ": %s",
-		    AUDIT_HEAD_LOG, walk->report->line, inner.text);
-		return result == RESULT_BAD ? RESULT_MISMATCH : result;
-	}
-	walk->report->records++;
+	if (result == RESULT_BAD || result == RESULT_MISMATCH)
+		return audit_verify_wrong(walk, inner.text);
+	if (result != RESULT_OK)
+		return result;
+	walk->line++;
 	walk->at += len + 1;
-	snprintf(walk->report->last_ts, sizeof(walk->report->last_ts), "%s",
-	    json_string_value(json_object_get(record, "ts")));
-	if (walk->at == walk->head.size &&
-	    walk->link.seq == walk->head.link.seq &&
-	    strcmp(walk->link.hash, walk->head.link.hash) == 0)
-		walk->head_met = true;
-	if (walk->each != NULL)
-		walk->each(record, walk->context);
+	audit_verify_count(walk, record);
 	json_decref(record);
 	return RESULT_OK;
 }
@@ -132,11 +227,10 @@ audit_verify_lines(struct audit_verify_walk *walk, struct buffer *buffer)
 	return result;
 }
 
-/* Read up to the size of the snapshot: what is appended meanwhile is the
- * next verification's. */
+/* Read up to size: what is appended meanwhile is the next verification's. */
 static enum result
-audit_verify_read(
-    struct audit_verify_walk *walk, int log_fd, struct buffer *buffer)
+audit_verify_read(struct audit_verify_walk *walk, int log_fd, uint64_t size,
+    struct buffer *buffer)
 {
 	enum result result = RESULT_OK;
 	uint64_t offset = 0;
@@ -144,12 +238,12 @@ audit_verify_read(
 	size_t room;
 	ssize_t got;
 
-	while (result == RESULT_OK && offset < walk->size) {
+	while (result == RESULT_OK && offset < size) {
 		result = buffer_reserve(buffer, 65536, &space, &room);
 		if (result != RESULT_OK)
 			break;
-		if (room > walk->size - offset)
-			room = (size_t)(walk->size - offset);
+		if (room > size - offset)
+			room = (size_t)(size - offset);
 		got = pread(log_fd, space, room, (off_t)offset);
 		if (got < 0 && errno == EINTR)
 			continue;
@@ -159,26 +253,56 @@ audit_verify_read(
 		offset += (uint64_t)got;
 		result = audit_verify_lines(walk, buffer);
 	}
-	if (result == RESULT_TOO_LONG) {
-		walk->report->line = walk->report->records + 1;
-		json_field_fault(walk->fault, "%s, line %" PRIu64 ": too long",
-		    AUDIT_HEAD_LOG, walk->report->line);
+	return result == RESULT_TOO_LONG ? audit_verify_wrong(walk, "too long")
+					 : result;
+}
+
+/* One file; last: the newest, which may end in a torn line. */
+static enum result
+audit_verify_file(struct audit_verify_walk *walk, uint64_t file, bool last)
+{
+	struct buffer buffer;
+	int fd FD_CLEANUP = -1;
+	enum result result;
+
+	walk->file = file;
+	walk->line = walk->at = 0;
+	audit_head_name(file, walk->name);
+	result = audit_file_open(
+	    walk->dir_fd, walk->name, AUDIT_FILE_READ, &fd, walk->fault);
+	if (result == RESULT_NOT_FOUND) {
+		json_field_fault(walk->fault, "%s is missing", walk->name);
 		return RESULT_MISMATCH;
 	}
+	if (result != RESULT_OK)
+		return result;
+	buffer_init(&buffer, AUDIT_RECORD_LINE_MAX + 65536);
+	result = audit_verify_read(walk, fd,
+	    last ? walk->size : audit_verify_size(walk, file), &buffer);
+	walk->report->torn_bytes = buffer.len;
+	if (result == RESULT_OK && !last && buffer.len > 0)
+		result = audit_verify_wrong(walk, "has no end");
+	buffer_free(&buffer);
 	return result;
 }
 
 static enum result
-audit_verify_end(struct audit_verify_walk *walk, const struct buffer *rest)
+audit_verify_end(struct audit_verify_walk *walk)
 {
-	walk->report->torn_bytes = rest->len;
+	if (!walk->start_named) {
+		json_field_fault(walk->fault,
+		    "what was before record %" PRIu64
+		    " is gone, and no rotation says so",
+		    walk->start.seq + 1);
+		return RESULT_MISMATCH;
+	}
 	if (walk->head.link.seq == 0 || walk->head_met)
 		return RESULT_OK;
-	if (walk->report->records < walk->head.link.seq)
+	if (walk->link.seq < walk->head.link.seq)
 		json_field_fault(walk->fault,
 		    "%s ends with record %" PRIu64 ", but %s says %" PRIu64
 		    ": its end was cut",
-		    AUDIT_HEAD_LOG, walk->report->records, AUDIT_HEAD_FILE,
+		    walk->name, walk->link.seq, AUDIT_HEAD_FILE,
 		    walk->head.link.seq);
 	else
 		json_field_fault(walk->fault,
@@ -187,39 +311,73 @@ audit_verify_end(struct audit_verify_walk *walk, const struct buffer *rest)
 	return RESULT_MISMATCH;
 }
 
+/* The first record that is kept says what it follows. */
 static enum result
-audit_verify_missing(int log_fd, int head_fd, struct json_fault *fault)
+audit_verify_start(struct audit_verify_walk *walk, uint64_t oldest)
 {
-	if (log_fd < 0 && head_fd < 0)
-		return RESULT_OK; /* nothing was ever written */
-	json_field_fault(fault, "%s is missing",
-	    log_fd < 0 ? AUDIT_HEAD_LOG : AUDIT_HEAD_FILE);
+	char name[AUDIT_HEAD_NAME_MAX];
+	int fd FD_CLEANUP = -1;
+	enum result result;
+
+	audit_record_first(&walk->start);
+	walk->start_named = oldest == 0;
+	if (oldest == 0)
+		return RESULT_OK;
+	audit_head_name(oldest, name);
+	result = audit_file_open(
+	    walk->dir_fd, name, AUDIT_FILE_READ, &fd, walk->fault);
+	if (result == RESULT_OK)
+		result = audit_file_before(fd, &walk->start);
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	json_field_fault(walk->fault, "%s does not begin with a record", name);
 	return RESULT_MISMATCH;
 }
 
-enum result
-audit_verify_files(int log_fd, int head_fd, audit_verify_each *each,
-    void *context, struct audit_verify_report *report_r,
-    struct json_fault *fault)
+static enum result
+audit_verify_all(struct audit_verify_walk *walk, int head_fd)
 {
-	struct audit_verify_walk walk = {.each = each,
+	uint64_t newest = 0, file;
+	enum result result = audit_verify_snapshot(walk, head_fd, &newest);
+
+	if (result != RESULT_OK)
+		return result;
+	file = audit_file_oldest(walk->dir_fd, newest);
+	result = audit_verify_start(walk, file);
+	walk->link = walk->start;
+	walk->report->first = walk->start.seq + 1;
+	for (; result == RESULT_OK && file <= newest; file++)
+		result = audit_verify_file(walk, file, file == newest);
+	if (result == RESULT_OK)
+		result = audit_verify_end(walk);
+	return result == RESULT_OK ? audit_verify_seal(walk) : result;
+}
+
+enum result
+audit_verify_files(int dir_fd, const struct secret *key,
+    audit_verify_each *each, void *context,
+    struct audit_verify_report *report_r, struct json_fault *fault)
+{
+	struct audit_verify_walk walk = {.dir_fd = dir_fd,
+	    .key = key,
+	    .each = each,
 	    .context = context,
 	    .report = report_r,
 	    .fault = fault};
-	struct buffer buffer;
+	int head_fd FD_CLEANUP = -1;
 	enum result result;
 
 	memset(report_r, 0, sizeof(*report_r));
-	audit_record_first(&walk.link);
-	if (log_fd < 0 || head_fd < 0)
-		return audit_verify_missing(log_fd, head_fd, fault);
-	result = audit_verify_snapshot(&walk, log_fd, head_fd);
-	if (result != RESULT_OK)
-		return result;
-	buffer_init(&buffer, AUDIT_RECORD_LINE_MAX + 65536);
-	result = audit_verify_read(&walk, log_fd, &buffer);
-	if (result == RESULT_OK)
-		result = audit_verify_end(&walk, &buffer);
-	buffer_free(&buffer);
-	return result;
+	if (dir_fd < 0)
+		return RESULT_OK; /* nothing was ever written */
+	result = audit_file_open(
+	    dir_fd, AUDIT_HEAD_FILE, AUDIT_FILE_READ, &head_fd, fault);
+	if (result == RESULT_NOT_FOUND && audit_verify_size(&walk, 0) == 0 &&
+	    audit_verify_size(&walk, 1) == 0)
+		return RESULT_OK;
+	if (result == RESULT_NOT_FOUND) {
+		json_field_fault(fault, "%s is missing", AUDIT_HEAD_FILE);
+		return RESULT_MISMATCH;
+	}
+	return result == RESULT_OK ? audit_verify_all(&walk, head_fd) : result;
 }

@@ -302,8 +302,9 @@ ledger_begin(struct ledger *ledger, struct json_fault *fault)
 }
 
 enum result
-ledger_new(struct event_base *base, int dir_fd, struct ledger **ledger_r,
-    struct json_fault *fault)
+ledger_new(struct event_base *base, int dir_fd,
+    const struct ledger_config *config, const struct secret *key,
+    struct ledger **ledger_r, struct json_fault *fault)
 {
 	struct ledger *ledger;
 	enum result result;
@@ -315,6 +316,9 @@ ledger_new(struct event_base *base, int dir_fd, struct ledger **ledger_r,
 	ledger->base = base;
 	ledger->exit_code = IPC_EXIT_OK;
 	audit_chain_init(&ledger->chain);
+	ledger->chain.key = key;
+	ledger->chain.max_size = config->audit_max_size;
+	ledger->chain.max_files = config->audit_max_files;
 	ledger->batch = event_new(base, -1, 0, ledger_on_batch, ledger);
 	result = ledger->batch == NULL
 		     ? RESULT_NO_MEMORY

@@ -13,12 +13,16 @@
 #include "common/ipc.h"
 #include "common/json_field.h"
 #include "common/result.h"
+#include "common/secret.h"
+#include "supervisor/ledger/ledger_config.h"
 
 struct ledger; /* opaque */
 
 /* Open the chain in dir_fd (borrowed) and see that it ends as it should;
- * waits for the lock, a few seconds at most. */
+ * waits for the lock, a few seconds at most. key (borrowed, may be NULL)
+ * seals its end. */
 enum result ledger_new(struct event_base *base, int dir_fd,
+    const struct ledger_config *config, const struct secret *key,
     struct ledger **ledger_r, struct json_fault *fault);
 
 /* Say ready to the supervisor and take its records. Takes control_fd. */

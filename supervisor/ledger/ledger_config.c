@@ -7,6 +7,7 @@
 
 #include "supervisor/ledger/ledger_config.h"
 
+#define LEDGER_CONFIG_FILES_MAX 100000
 #define LEDGER_CONFIG_UID_MAX INT64_C(4294967294)
 
 static void
@@ -32,10 +33,10 @@ void
 ledger_config_read(const struct ipc_message *message,
     struct ledger_config *config_r, struct json_fault *fault)
 {
-	static const char *const known[] = {
-	    "uid", "log_level", "no_landlock", NULL};
+	static const char *const known[] = {"uid", "log_level", "no_landlock",
+	    "audit_max_size", "audit_max_files", NULL};
 	const json_t *options = NULL;
-	int64_t uid = 0;
+	int64_t uid = 0, max_size = 0, max_files = 2;
 
 	memset(config_r, 0, sizeof(*config_r));
 	json_field_object(message->body, "config", "options", &options, fault);
@@ -46,10 +47,18 @@ ledger_config_read(const struct ipc_message *message,
 	    options, "options", "uid", 0, LEDGER_CONFIG_UID_MAX, &uid, fault);
 	json_field_bool_opt(
 	    options, "options", "no_landlock", &config_r->no_landlock, fault);
+	json_field_int_opt(options, "options", "audit_max_size", 0, INT64_MAX,
+	    &max_size, fault);
+	json_field_int_opt(options, "options", "audit_max_files", 2,
+	    LEDGER_CONFIG_FILES_MAX, &max_files, fault);
 	ledger_config_level(options, config_r, fault);
 	config_r->uid = (uid_t)uid;
-	if (message->fd_count != LEDGER_CONFIG_FDS)
+	config_r->audit_max_size = (uint64_t)max_size;
+	config_r->audit_max_files = (unsigned)max_files;
+	config_r->has_key = message->fd_count == LEDGER_CONFIG_FDS;
+	if (!config_r->has_key && message->fd_count != LEDGER_CONFIG_KEY)
 		json_field_fault(fault,
-		    "config: %zu descriptors where %d belong",
-		    message->fd_count, (int)LEDGER_CONFIG_FDS);
+		    "config: %zu descriptors where %d or %d belong",
+		    message->fd_count, (int)LEDGER_CONFIG_KEY,
+		    (int)LEDGER_CONFIG_FDS);
 }

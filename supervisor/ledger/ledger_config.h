@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * What the supervisor's first message tells the ledger: the "options" of
- * `config`: {"uid":N, "log_level":"info", "no_landlock":false}, and its
- * descriptors: 0 the log, 1 the ledger's folder.
+ * `config`: {"uid":N, "log_level":"info", "no_landlock":false,
+ * "audit_max_size":bytes, "audit_max_files":N}, and its
+ * descriptors: 0 the log, 1 the ledger's folder, 2 (may be left out: heads
+ * are then not sealed) the key of the audit chain.
  */
 #ifndef SUPERVISOR_LEDGER_LEDGER_CONFIG_H
 #define SUPERVISOR_LEDGER_LEDGER_CONFIG_H
@@ -17,6 +19,7 @@
 enum ledger_config_fd {
 	LEDGER_CONFIG_LOG,
 	LEDGER_CONFIG_DIR,
+	LEDGER_CONFIG_KEY,
 	LEDGER_CONFIG_FDS
 };
 
@@ -24,6 +27,9 @@ struct ledger_config {
 	uid_t uid; /* 0: the default */
 	enum log_level log_level;
 	bool no_landlock; /* the host's named override */
+	bool has_key;
+	uint64_t audit_max_size; /* 0: no rotation */
+	unsigned audit_max_files;
 };
 
 /* Fill from the message; the fault names what is wrong. */

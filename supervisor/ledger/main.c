@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "common/peer.h"
+#include "supervisor/ledger/audit_seal.h"
 #include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/ledger.h"
 #include "supervisor/ledger/ledger_config.h"
@@ -22,9 +23,27 @@
 
 #define MAIN_NAME "agentnode-ledger"
 
+/* The chain's key, before confinement: its memory is locked. */
+static struct secret *
+main_key(struct ipc_message *message)
+{
+	int fd FD_CLEANUP = ipc_message_take_fd(message, LEDGER_CONFIG_KEY);
+	struct secret *key = NULL;
+	enum result result = secret_new(AUDIT_SEAL_KEY_TEXT, &key);
+
+	if (result == RESULT_OK)
+		result = secret_read_fd(key, fd);
+	if (result == RESULT_OK && !audit_seal_is_key(key))
+		result = RESULT_BAD;
+	if (result != RESULT_OK)
+		log_fatal(
+		    IPC_EXIT_BAD_CONFIG, "audit_key", result_text(result));
+	return key;
+}
+
 /* config: the folder stays open, the log is opened. */
 static int
-main_config(struct ledger_config *config_r)
+main_config(struct ledger_config *config_r, struct secret **key_r)
 {
 	struct json_fault fault = {""};
 	struct ipc_message message;
@@ -41,6 +60,8 @@ main_config(struct ledger_config *config_r)
 	log_open(ipc_message_take_fd(&message, LEDGER_CONFIG_LOG), MAIN_NAME,
 	    config_r->log_level);
 	dir_fd = ipc_message_take_fd(&message, LEDGER_CONFIG_DIR);
+	if (config_r->has_key)
+		*key_r = main_key(&message);
 	ipc_message_clear(&message);
 	return dir_fd;
 }
@@ -72,6 +93,7 @@ main(void)
 	struct json_fault fault = {""};
 	struct confine_layers layers;
 	struct ledger_config config;
+	struct secret *key = NULL;
 	struct event_base *base;
 	struct ledger *ledger;
 	char detail[256] = "";
@@ -80,7 +102,7 @@ main(void)
 
 	log_open(STDERR_FILENO, MAIN_NAME, LOG_INFO_LEVEL);
 	confine_preload();
-	dir_fd = main_config(&config);
+	dir_fd = main_config(&config, &key);
 	(void)umask(077);
 	if (digest_prepare() != RESULT_OK || budget_prepare() != RESULT_OK ||
 	    event_loop_new(&base) != RESULT_OK)
@@ -88,12 +110,13 @@ main(void)
 	if (ledger_confine_enter(config.uid, dir_fd, !config.no_landlock,
 		&layers, detail, sizeof(detail)) != RESULT_OK)
 		log_fatal(IPC_EXIT_CONFINE, "confine", detail);
-	result = ledger_new(base, dir_fd, &ledger, &fault);
+	result = ledger_new(base, dir_fd, &config, key, &ledger, &fault);
 	if (result != RESULT_OK)
 		main_refuse(result, &fault);
 	if (ledger_serve(ledger, IPC_CONTROL_FD, &layers) != RESULT_OK ||
 	    event_loop_run(base) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "loop", "the loop ended by itself");
+	secret_free(&key);
 	log_flush();
 	return ledger_exit_code(ledger);
 }

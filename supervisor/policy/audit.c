@@ -20,6 +20,7 @@
 #include "supervisor/ledger/ledger_confine.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/audit_ends.h"
+#include "supervisor/policy/audit_key.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
 #include "supervisor/policy/state_dir.h"
@@ -328,6 +329,19 @@ audit_open_dir(const char *home, int *fd_r, struct json_fault *fault)
 	return result;
 }
 
+static enum result
+audit_open_key(const char *home, int *fd_r, struct json_fault *fault)
+{
+	struct state_dir dir;
+	enum result result = state_dir_open(home, STATE_DIR_OURS, &dir, fault);
+
+	if (result != RESULT_OK)
+		return result;
+	result = audit_key_open(&dir, true, fd_r, fault);
+	state_dir_close(&dir);
+	return result;
+}
+
 static json_t *
 audit_config_body(struct json_fault *fault)
 {
@@ -336,9 +350,11 @@ audit_config_body(struct json_fault *fault)
 
 	if (config_load(&config, fault) != RESULT_OK)
 		return NULL;
-	body = json_pack("{s:{s:s, s:b}}", "options", "log_level",
+	body = json_pack("{s:{s:s, s:b, s:I, s:I}}", "options", "log_level",
 	    config_text(config, "log.level"), "no_landlock",
-	    config_override(config, "no_landlock"));
+	    config_override(config, "no_landlock"), "audit_max_size",
+	    (json_int_t)config_int(config, "audit.max_size"), "audit_max_files",
+	    (json_int_t)config_int(config, "audit.max_files"));
 	config_free(&config);
 	return body;
 }
@@ -349,9 +365,9 @@ audit_start_child(
 {
 	static const struct child_handlers handlers = {
 	    audit_on_ready, audit_on_message, audit_on_child_end};
-	struct child_spec spec = {.role = IPC_LEDGER, .config_fd_count = 2};
+	struct child_spec spec = {.role = IPC_LEDGER, .config_fd_count = 3};
 	json_t *body = audit_config_body(fault);
-	int fds[2] = {-1, -1};
+	int fds[3] = {-1, -1, -1};
 	enum result result;
 
 	result = body == NULL
@@ -359,6 +375,8 @@ audit_start_child(
 		     : log_files_open(home, "agentnode-ledger", &fds[0], fault);
 	if (result == RESULT_OK)
 		result = audit_open_dir(home, &fds[1], fault);
+	if (result == RESULT_OK)
+		result = audit_open_key(home, &fds[2], fault);
 	spec.config = body;
 	spec.config_fds = fds;
 	if (result == RESULT_OK)
@@ -366,6 +384,7 @@ audit_start_child(
 		    audit->base, &spec, &handlers, audit, &audit->child);
 	fd_close(&fds[0]);
 	fd_close(&fds[1]);
+	fd_close(&fds[2]);
 	json_decref(body);
 	return result;
 }

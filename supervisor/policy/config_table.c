@@ -118,6 +118,12 @@ const struct config_key config_table[] = {
 	    "How a sealed volume is checked before each start: fast "
 	    "(unchanged since its content was read) or full (its content is "
 	    "read again)."),
+	SIZE("audit.max_size", CONFIG_FIX, 4 * KIB, 64 * GIB, "64m",
+	    "A file of the audit chain that is as large is followed by "
+	    "another one."),
+	INT("audit.max_files", CONFIG_FIX, 2, 100000, "16",
+	    "Files of the audit chain that are kept; what goes is named in "
+	    "the chain."),
 	LIST("egress.allow", CONFIG_ENTRY, CONFIG_BOTH, NULL, 1024,
 	    "Destinations every sandbox with egress may reach, beside its "
 	    "own; as host configuration tcp:// and http:// entries are "
