@@ -329,19 +329,6 @@ audit_open_dir(const char *home, int *fd_r, struct json_fault *fault)
 	return result;
 }
 
-static enum result
-audit_open_key(const char *home, int *fd_r, struct json_fault *fault)
-{
-	struct state_dir dir;
-	enum result result = state_dir_open(home, STATE_DIR_OURS, &dir, fault);
-
-	if (result != RESULT_OK)
-		return result;
-	result = audit_key_open(&dir, true, fd_r, fault);
-	state_dir_close(&dir);
-	return result;
-}
-
 static json_t *
 audit_config_body(struct json_fault *fault)
 {
@@ -376,7 +363,7 @@ audit_start_child(
 	if (result == RESULT_OK)
 		result = audit_open_dir(home, &fds[1], fault);
 	if (result == RESULT_OK)
-		result = audit_open_key(home, &fds[2], fault);
+		result = audit_key_make_home(home, &fds[2], fault);
 	spec.config = body;
 	spec.config_fds = fds;
 	if (result == RESULT_OK)

@@ -88,6 +88,19 @@ audit_key_open(const struct state_dir *home, bool make, int *fd_r,
 }
 
 enum result
+audit_key_make_home(const char *home, int *fd_r, struct json_fault *fault)
+{
+	struct state_dir dir;
+	enum result result = state_dir_open(home, STATE_DIR_OURS, &dir, fault);
+
+	if (result != RESULT_OK)
+		return result;
+	result = audit_key_open(&dir, true, fd_r, fault);
+	state_dir_close(&dir);
+	return result;
+}
+
+enum result
 audit_key_load(const struct state_dir *home, struct secret **key_r,
     struct json_fault *fault)
 {

@@ -21,6 +21,10 @@
 enum result audit_key_open(const struct state_dir *home, bool make, int *fd_r,
     struct json_fault *fault);
 
+/* The same, made, in the folder of that path. */
+enum result audit_key_make_home(
+    const char *home, int *fd_r, struct json_fault *fault);
+
 /* The key itself; *key_r NULL when there is none. Caller frees. */
 enum result audit_key_load(const struct state_dir *home, struct secret **key_r,
     struct json_fault *fault);
