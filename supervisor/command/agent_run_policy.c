@@ -94,7 +94,8 @@ agent_run_policy_on_changed(bool lost, void *context)
 			: "the configuration cannot be watched any more");
 	else if (!run_entry_still(&run->plan.run, config))
 		agent_run_close(run, "policy_changed",
-		    "agents of its tier were turned off");
+		    "agents of its tier were turned off, or its tier is "
+		    "not proven any more");
 	else if (!same)
 		agent_run_close(run, "policy_changed",
 		    "what agents may ask of models was narrowed");

@@ -216,8 +216,16 @@ bool
 run_entry_still(const struct run_entry *run, const struct config *config)
 {
 	struct boundary_input input = run_entry_input(run, config);
-	enum boundary_place place = boundary_decide(&input).place;
+	struct json_fault fault = {""};
+	struct trust_verdict trust;
+	enum boundary_place place;
 
+	/* A key that was removed or revoked proves nothing any more. */
+	if (trust_judge(config, run->slug, run->entry, time(NULL), &trust,
+		&fault) != RESULT_OK)
+		return false;
+	input.tier = trust.tier;
+	place = boundary_decide(&input).place;
 	return place == BOUNDARY_HOST ||
 	       (place == BOUNDARY_SANDBOX && !run->on_host);
 }

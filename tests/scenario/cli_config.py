@@ -235,6 +235,31 @@ for key, value, source in (
     result = under(policy, "config", "get", "--origin", key)
     check(f"policy: {key} is {value!r} ({source})",
           result.out == f"{value}\t{source}\n", result)
+
+# Keys of registries, and where the registry is: fewer, never more.
+MINE, OURS, THEIRS = "1a" * 32, "2b" * 32, "3c" * 32
+for name, key in (("mine", MINE), ("ours", OURS)):
+    agentnode(home, "trust", "keys", "add", name, key)
+agentnode(home, "config", "set", "trust.revoked_keys", MINE)
+for rules, wanted in (
+        ({"registry_keys": {"ours": OURS, "theirs": THEIRS}},
+         [("ours", OURS, False)]),
+        ({"registry_keys": {"ours": THEIRS}}, []),
+        ({"registry_keys": {}}, []),
+        ({"revoked_keys": [OURS]}, [("mine", MINE, True),
+                                    ("ours", OURS, True)])):
+    result = under({"trust": rules}, "trust", "keys", "list", "--json")
+    check(f"policy {sorted(rules)}: {len(wanted)} keys", result.code == 0
+          and [(k["name"], k["key"], k["revoked"])
+               for k in result.json()["keys"]] == wanted, result)
+result = under({"trust": {"registry_keys": {"ours": OURS}}}, "trust", "keys",
+               "add", "theirs", THEIRS)
+check("a key that the policy does not list does not count, and it is said",
+      result.code == 0 and "does not count" in result.err, result)
+result = under({"registry": {"path": "/srv/registry"}}, "config", "get",
+               "--origin", "registry.path")
+check("policy: the team's registry is the one",
+      result.out == "/srv/registry\tpolicy\n", result)
 result = under(policy, "config", "get", "agent_sandbox.enabled",
                AGENTNODE_AGENT_SANDBOX="1")
 check("policy beats the environment", result.out == "false\n", result)

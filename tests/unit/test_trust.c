@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "supervisor/package/run_entry.h"
 #include "supervisor/policy/trust.h"
 #include "supervisor/policy/trust_bound.h"
 #include "tests/support/trust_world.h"
@@ -374,6 +375,38 @@ test_trust_bound_entry(void **state)
 	json_decref(entry);
 }
 
+/* What runs already is asked again when the configuration changes. */
+static void
+test_trust_living(void **state)
+{
+	struct trust_world *world = &test_trust_world;
+	struct json_fault fault = {""};
+	json_t *entry = test_trust_entry();
+	struct run_entry run = {.slug = TRUST_WORLD_SLUG,
+	    .entry = entry,
+	    .kind = BOUNDARY_TOOLPACK};
+
+	(void)state;
+	assert_int_equal(
+	    trust_bound_add(TRUST_WORLD_SLUG, entry, &fault), RESULT_OK);
+	assert_int_equal(trust_judge(world->config, run.slug, entry, world->now,
+			     &run.trust, &fault),
+	    RESULT_OK);
+	assert_true(run_entry_still(&run, world->config));
+	trust_world_config(world,
+	    "{\"trust\":{\"registry_keys\":{\"corp\":\"%s\"},"
+	    "\"minimum_trust_level\":\"curated\"}}");
+	assert_false(run_entry_still(&run, world->config));
+	trust_world_config(world, "{\"trust\":{\"revoked_keys\":[\"%s\"]}}");
+	assert_false(run_entry_still(&run, world->config));
+	trust_world_config(world, "{}");
+	assert_false(run_entry_still(&run, world->config));
+	trust_world_config(
+	    world, "{\"trust\":{\"registry_keys\":{\"other\":\"%s\"}}}");
+	assert_true(run_entry_still(&run, world->config));
+	json_decref(entry);
+}
+
 /* A file that is not well formed is no answer, and is not written over. */
 static void
 test_trust_bound_file(void **state)
@@ -421,6 +454,7 @@ main(void)
 	    TEST(test_trust_keys),
 	    TEST(test_trust_publisher),
 	    TEST(test_trust_bound_entry),
+	    TEST(test_trust_living),
 	    TEST(test_trust_bound_file),
 	};
 
