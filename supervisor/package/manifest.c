@@ -284,9 +284,10 @@ manifest_permissions(const json_t *manifest)
 json_t *
 manifest_agent_entry(const json_t *manifest)
 {
-	return json_pack("{s:s,s:s,s:s,s:o,s:o}", "version",
+	return json_pack("{s:s,s:s,s:s,s:s,s:o,s:o}", "version",
 	    manifest_text(manifest, "version", ""), "package_type", "agent",
-	    "runtime", manifest_runtime(manifest), "permissions",
+	    "runtime", manifest_runtime(manifest), "publisher_slug",
+	    manifest_text(manifest, "publisher", ""), "permissions",
 	    manifest_permissions(manifest), "agent",
 	    manifest_agent_entry_part(json_object_get(manifest, "agent")));
 }

@@ -231,7 +231,7 @@ def run_refused(name, code):
 
 def forged(value, at=-1):
     last = value[at]
-    new = "b" if last in "a0" else "a" if last.isalpha() else \
+    new = "b" if last == "a" else "a" if last.isalpha() else \
         str((int(last) + 1) % 10)
     return value[:at] + new + (value[at + 1:] if at != -1 else "")
 
@@ -250,7 +250,7 @@ def forged_entries():
         good = file.read()
     wanted = {"slug": "trust_other_slug", "version": "trust_other_version",
               "artifact_hash": "trust_other_hash", "tier": "trust_tier",
-              "publisher": "trust_signature",
+              "publisher": "trust_other_publisher",
               "publisher_key": "trust_signature",
               "issued": "trust_time", "expires": "trust_time",
               "registry_key": "trust_key_unknown",

@@ -40,10 +40,12 @@ test_manifest_agent(void **state)
 	struct json_fault fault = {""};
 	json_t *want = test_manifest_load(
 	    "{\"version\":\"1.2.3\",\"package_type\":\"agent\","
-	    "\"runtime\":\"python\",\"permissions\":{\"network_level\":"
+	    "\"runtime\":\"python\",\"publisher_slug\":\"tester\","
+	    "\"permissions\":{\"network_level\":"
 	    "\"restricted\",\"allowed_domains\":[\"api.example.com\"],"
 	    "\"filesystem_level\":\"none\",\"code_execution_level\":"
-	    "\"none\"},\"agent\":{\"entrypoint\":\"my.agent:main\",\"goal\":\"do it\","
+	    "\"none\"},\"agent\":{\"entrypoint\":\"my.agent:main\",\"goal\":"
+	    "\"do it\","
 	    "\"tool_access\":{\"allowed_packages\":[\"some-tool\"]},"
 	    "\"llm_access\":{\"enabled\":true,\"max_calls\":5},"
 	    "\"limits\":{\"max_iterations\":10,\"max_tool_calls\":40,"
