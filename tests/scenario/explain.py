@@ -224,7 +224,7 @@ def doctor(home):
           not any(row["ok"] for row in rows.values()), rows)
     os.unlink(os.path.join(home, ".agentnode", "consent.json"))
     for slug, status, code in (("a-skill", "verified", 0),
-                               ("a-server", "missing", 1)):
+                               ("a-server", "changed", 6)):
         result = agentnode(home, "verify", slug, "--json")
         fault = schema_check.check_text(result.out, harness.SOURCE, "verify")
         check(f"verify {slug}: {status}", fault == "" and result.code == code
