@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The story of one sandbox, from the launch record to the removal that was
- * verified. Everything that runs foreign code (mcp run, build sandboxes,
- * selftest, later agents and exec) goes through here: one launcher for all
- * entry points.
+ * verified. All that runs foreign code in a sandbox goes through here.
  */
 #ifndef SUPERVISOR_SANDBOX_H
 #define SUPERVISOR_SANDBOX_H
@@ -15,9 +13,10 @@
 
 #include "common/result.h"
 
-struct sandbox; /* opaque */
-struct config;  /* supervisor/policy/config.h */
-struct audit;   /* supervisor/policy/audit.h */
+struct sandbox;    /* opaque */
+struct config;     /* supervisor/policy/config.h */
+struct audit;      /* supervisor/policy/audit.h */
+struct run_secret; /* supervisor/package/run_secret.h */
 
 #define SANDBOX_MOUNTS_MAX 4U
 #define SANDBOX_TMPFS_MAX 6U
@@ -68,6 +67,7 @@ struct sandbox_spec {
 	const char *image;       /* name@sha256:<64 hex> */
 	const char *const *argv; /* NULL-terminated */
 	const char *const *env;  /* NULL-terminated "K=V", ours come first */
+	const struct run_secret *secret; /* more of it; or NULL */
 	const char *cwd;
 	bool has_result; /* stdout_fd is at 3 inside, 1 is stderr_fd */
 	struct sandbox_mount mounts[SANDBOX_MOUNTS_MAX];

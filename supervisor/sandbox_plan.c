@@ -60,8 +60,8 @@ sandbox_plan_names(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 		spec->package) != RESULT_OK ||
 	    sandbox_plan_copy(plan->version, sizeof(plan->version),
 		spec->version) != RESULT_OK ||
-	    sandbox_plan_copy(plan->tier, sizeof(plan->tier),
-		spec->tier) != RESULT_OK ||
+	    sandbox_plan_copy(plan->tier, sizeof(plan->tier), spec->tier) !=
+		RESULT_OK ||
 	    sandbox_plan_copy(plan->image, sizeof(plan->image), spec->image) !=
 		RESULT_OK)
 		return sandbox_plan_fail(fault, RESULT_TOO_LONG, "bad_spec",
@@ -403,7 +403,7 @@ sandbox_plan_init(struct sandbox_plan *plan)
 	memset(plan, 0, sizeof(*plan));
 	plan->lock.fd = -1;
 	plan->uid.fd = -1;
-	plan->go_fd = -1;
+	plan->go_fd = plan->secret_fd = -1;
 	for (size_t i = 0; i < 3; i++)
 		plan->streams[i] = -1;
 	for (size_t i = 0; i < SANDBOX_MOUNTS_MAX; i++)
@@ -462,6 +462,9 @@ sandbox_plan_clear(struct sandbox_plan *plan)
 	free(plan->argv);
 	plan->argv = NULL;
 	fd_close(&plan->go_fd);
+	fd_close(&plan->secret_fd);
+	json_decref(plan->secrets);
+	plan->secrets = NULL;
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&plan->streams[i]);
 	for (size_t i = 0; i < plan->volume_count; i++)
@@ -497,6 +500,8 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 	if (plan->no_limits)
 		(void)json_array_append_new(
 		    overrides, json_string("no_cgroup_limits"));
+	if (plan->secrets != NULL)
+		(void)json_object_set(record, "secrets", plan->secrets);
 	if (plan->has_egress)
 		(void)json_object_set(record, "egress",
 		    json_object_get(plan->egress.policy, "allow"));

@@ -60,7 +60,8 @@ struct sandbox_plan {
 	char tmpfs_targets[RUN_ARGV_TMPFS_MAX][INIT_PATH_MAX];
 	char mount_targets[SANDBOX_MOUNTS_MAX][INIT_PATH_MAX];
 	struct run_argv *argv; /* owned */
-	int go_fd;             /* owned */
+	int go_fd, secret_fd;  /* owned; secret_fd -1: no secrets */
+	json_t *secrets;       /* owned; their names, for the record */
 	int streams[3];        /* owned duplicates */
 	struct volume_check_one volumes[SANDBOX_MOUNTS_MAX];
 	size_t volume_count;

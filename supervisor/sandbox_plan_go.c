@@ -12,9 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/engine/go_memfd.h"
 #include "supervisor/init/init_go.h"
+#include "supervisor/package/run_secret.h"
 
 #define SANDBOX_PLAN_GO_ENV_MAX 1024U
 #define SANDBOX_PLAN_GO_PROXY "http://127.0.0.1:3128"
@@ -183,6 +185,19 @@ sandbox_plan_go_trees(
 	return result;
 }
 
+/* From locked memory into a sealed memfd that init's child alone maps. */
+static enum result
+sandbox_plan_go_secret(
+    struct sandbox_plan *plan, const struct run_secret *secret)
+{
+	if (secret == NULL || secret->block == NULL)
+		return RESULT_OK;
+	plan->secrets = json_incref(secret->names);
+	return fd_sealed_memfd("agentnode-secret",
+	    secret_bytes_borrow(secret->block), secret_len(secret->block),
+	    &plan->secret_fd);
+}
+
 enum result
 sandbox_plan_go_make(struct sandbox_plan *plan, const struct sandbox_spec *spec,
     struct sandbox_plan_fault *fault_r)
@@ -207,6 +222,8 @@ sandbox_plan_go_make(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 			    "environment are too long");
 	}
 	free(env);
+	if (result == RESULT_OK)
+		result = sandbox_plan_go_secret(plan, spec->secret);
 	for (size_t i = 0; i < 3 && result == RESULT_OK; i++)
 		result =
 		    sandbox_plan_go_duplicate(streams[i], &plan->streams[i]);

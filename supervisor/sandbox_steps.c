@@ -338,12 +338,14 @@ sandbox_steps_go(struct sandbox *sandbox)
 	struct sandbox_plan *plan = &sandbox->plan;
 	struct timeval wall = {.tv_sec = plan->wall_s};
 
-	if (wiring_fd_send_go(sandbox->wiring, plan->go_fd, -1) != RESULT_OK) {
+	if (wiring_fd_send_go(sandbox->wiring, plan->go_fd, plan->secret_fd) !=
+	    RESULT_OK) {
 		sandbox_close(
 		    sandbox, "init_died", "init cannot be told to go");
 		return;
 	}
 	fd_close(&plan->go_fd);
+	fd_close(&plan->secret_fd);
 	sandbox->outcome.started = true;
 	if (plan->wall_s > 0)
 		(void)event_add(sandbox->wall, &wall);

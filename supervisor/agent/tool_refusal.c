@@ -26,6 +26,8 @@ tool_refusal_sentence(const char *code)
 	    {"boundary_unknown", "the package is of no kind that this host "
 				 "knows"},
 	    {"host_build_stale", "the package has to be installed again"},
+	    {"credentials_missing", "a secret of the package is not set on "
+				    "this host"},
 	    {"files_failed", "the package's files or state cannot be used "
 			     "now; another run may have them"},
 	    {"tool_not_allowed", "this package is not in the agent's "

@@ -330,6 +330,7 @@ tool_session_start_sandbox(struct tool_session *session)
 	spec->stderr_fd = session->work_err[1];
 	result = sandbox_start(session->base, session->plan.run.config,
 	    session->audit, spec, &handlers, session, &session->sandbox);
+	run_secret_clear(&session->plan.secret);
 	fd_close(&session->work_in[0]);
 	fd_close(&session->work_out[1]);
 	fd_close(&session->work_err[1]);

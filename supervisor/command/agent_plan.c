@@ -12,6 +12,7 @@
 
 #include "supervisor/agent/llm_plan.h"
 #include "supervisor/pack/shim_text.h"
+#include "supervisor/package/run_secret.h"
 #include "supervisor/policy/run_record.h"
 
 #define AGENT_PLAN_RESULT_MAX (1U << 20)
@@ -34,6 +35,24 @@ agent_plan_package(struct agent_plan *plan)
 	return RESULT_OK;
 }
 
+/* Its packages' secrets are for them: nothing that starts from here on is
+ * to show them. */
+static void
+agent_plan_hide(struct agent_plan *plan)
+{
+	const json_t *slug;
+	size_t i;
+
+	json_array_foreach(plan->package.packages, i, slug)
+	{
+		const char *text = json_string_value(slug);
+
+		if (text != NULL)
+			run_secret_hide(
+			    text, lockfile_entry(plan->run.lockfile, text));
+	}
+}
+
 static enum result
 agent_plan_allowed(struct agent_plan *plan)
 {
@@ -51,6 +70,8 @@ agent_plan_allowed(struct agent_plan *plan)
 		    run_entry_shown(run), run->slug);
 	if (result == RESULT_OK)
 		result = run_entry_image(run);
+	if (result == RESULT_OK)
+		agent_plan_hide(plan);
 	plan->spec.image = run->image;
 	return result;
 }

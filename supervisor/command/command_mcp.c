@@ -18,7 +18,8 @@ static const struct option command_mcp_known[] = {
     {"lockfile", required_argument, NULL, 'l'},
     {"verbose", no_argument, NULL, 'v'}, {"json", no_argument, NULL, 'j'},
     {"allow", required_argument, NULL, 'a'},
-    {"env", required_argument, NULL, 'e'}, {NULL, 0, NULL, 0}};
+    {"env", required_argument, NULL, 'e'},
+    {"consent-once", no_argument, NULL, 'o'}, {NULL, 0, NULL, 0}};
 
 /* One option; false when it is one too many. */
 static bool
@@ -33,6 +34,9 @@ command_mcp_option(struct mcp_run_options *options, int option, char *value)
 		return true;
 	case 'j':
 		options->json = true;
+		return true;
+	case 'o':
+		options->consent_once = true;
 		return true;
 	case 'a':
 		if (options->allow_count == MCP_RUN_ALLOW_MAX)
@@ -266,7 +270,8 @@ command_mcp_list(int argc, char **argv)
 const struct command command_mcp_rows[] = {
     {"mcp run", "run an installed MCP server in its sandbox, on stdio",
 	"Usage: agentnode mcp run [--lockfile FILE] [--verbose]\n"
-	"         [--allow ENTRY]... [--env NAME=VALUE]... SLUG [-- WORD...]\n"
+	"         [--allow ENTRY]... [--env NAME=VALUE]... [--consent-once]\n"
+	"         SLUG [-- WORD...]\n"
 	"\n"
 	"Speaks MCP on standard input and output, as the server would; this\n"
 	"is the command an MCP client is configured with (see 'mcp config').\n"
@@ -279,6 +284,8 @@ const struct command command_mcp_rows[] = {
 	"  --verbose         copy the server's standard error to ours\n"
 	"  --allow ENTRY     reach this destination too, this time\n"
 	"  --env NAME=VALUE  set a variable for the server; not for secrets\n"
+	"  --consent-once    give it its secrets, this time (`agentnode\n"
+	"                    consent add` does for longer)\n"
 	"  -- WORD...        words for the server, behind those of install\n"
 	"\n"
 	"Example:\n"

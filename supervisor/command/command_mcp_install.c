@@ -14,9 +14,11 @@
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/install_services.h"
+#include "supervisor/command/secret_consent.h"
 #include "supervisor/package/env_entry.h"
 #include "supervisor/package/install.h"
 #include "supervisor/package/lockfile.h"
+#include "supervisor/policy/secret_grant.h"
 #include "supervisor/policy/suffix_check.h"
 
 #define COMMAND_MCP_INSTALL_LIST_MAX 64U
@@ -26,9 +28,10 @@ struct command_mcp_install {
 	struct install_request request;
 	struct install install;
 	struct install_services services;
-	json_t *allow, *tools, *args, *env; /* owned */
+	json_t *allow, *tools, *args, *env, *secrets; /* owned */
 	char files[4096], lockfile[4096];
 	const char *name, *lockfile_option;
+	const char *lifetime; /* of the consent to the secrets; NULL: 90d */
 	bool json;
 	int code; /* of the first wrong option */
 };
@@ -105,6 +108,29 @@ command_mcp_install_env(struct command_mcp_install *run, const char *text)
 	return COMMAND_DONE;
 }
 
+/* --secret NAME: typing it is the consent to it. */
+static int
+command_mcp_install_secret(struct command_mcp_install *run, const char *text)
+{
+	enum env_entry_verdict verdict =
+	    env_entry_judge(text, strlen(text), "");
+	size_t i;
+
+	if (verdict != ENV_ENTRY_OK && verdict != ENV_ENTRY_SECRET)
+		return command_error(COMMAND_USAGE, "--secret '%.80s' %s", text,
+		    env_entry_text(verdict));
+	for (i = 0; i < json_array_size(run->secrets); i++)
+		if (strcmp(json_string_value(json_array_get(run->secrets, i)),
+			text) == 0)
+			break;
+	if (i < json_array_size(run->secrets) || i == SECRET_NEED_MAX)
+		return command_error(COMMAND_USAGE,
+		    "--secret '%s': each name once, and at most %u of them",
+		    text, SECRET_NEED_MAX);
+	(void)json_array_append_new(run->secrets, json_string(text));
+	return COMMAND_DONE;
+}
+
 static int
 command_mcp_install_files(struct command_mcp_install *run, const char *text)
 {
@@ -160,6 +186,11 @@ command_mcp_install_option(struct command_mcp_install *run, int option)
 		return command_mcp_install_env(run, optarg);
 	case 's':
 		return command_mcp_install_state(run, optarg);
+	case 'k':
+		return command_mcp_install_secret(run, optarg);
+	case 'c':
+		run->lifetime = optarg;
+		return COMMAND_DONE;
 	case 'n':
 		run->name = optarg;
 		return COMMAND_DONE;
@@ -180,6 +211,29 @@ command_mcp_install_option(struct command_mcp_install *run, int option)
 	}
 }
 
+/* What only means something together. */
+static int
+command_mcp_install_both(const struct command_mcp_install *run)
+{
+	time_t expires;
+	size_t i;
+
+	if (!secret_grant_lifetime(run->lifetime, 0, &expires) ||
+	    (run->lifetime != NULL && json_array_size(run->secrets) == 0))
+		return command_error(COMMAND_USAGE,
+		    "--secret-for is the lifetime of the consent to --secret: "
+		    "one of " SECRET_GRANT_LIFETIMES);
+	for (i = 0; i < json_array_size(run->secrets); i++) {
+		const char *name =
+		    json_string_value(json_array_get(run->secrets, i));
+
+		if (json_object_get(run->env, name) != NULL)
+			return command_error(COMMAND_USAGE,
+			    "'%s' is given with --env and as --secret", name);
+	}
+	return COMMAND_DONE;
+}
+
 static int
 command_mcp_install_options(
     struct command_mcp_install *run, int argc, char **argv)
@@ -190,6 +244,8 @@ command_mcp_install_options(
 	    {"files", required_argument, NULL, 'f'},
 	    {"state", required_argument, NULL, 's'},
 	    {"env", required_argument, NULL, 'v'},
+	    {"secret", required_argument, NULL, 'k'},
+	    {"secret-for", required_argument, NULL, 'c'},
 	    {"name", required_argument, NULL, 'n'},
 	    {"entry", required_argument, NULL, 'e'},
 	    {"lockfile", required_argument, NULL, 'l'},
@@ -203,7 +259,7 @@ command_mcp_install_options(
 		code = command_mcp_install_option(run, option);
 	if (code == COMMAND_DONE && optind >= argc)
 		code = command_option_fault("mcp install");
-	return code;
+	return code == COMMAND_DONE ? command_mcp_install_both(run) : code;
 }
 
 /* The pin, and the arguments behind it. */
@@ -284,6 +340,7 @@ command_mcp_install_parse(
 	run->request.allow = run->allow;
 	run->request.args = run->args;
 	run->request.env = run->env;
+	run->request.secrets = run->secrets;
 	run->request.lockfile = run->lockfile;
 	result = lockfile_path(
 	    run->lockfile_option, run->lockfile, sizeof(run->lockfile), &fault);
@@ -305,6 +362,23 @@ command_mcp_install_done(struct command_mcp_install *run, json_t *entry)
 	return install_services_answer(&run->request, entry);
 }
 
+/* To its secrets, once it is there. Without it the server does not run. */
+static int
+command_mcp_install_consent(struct command_mcp_install *run, json_t *entry)
+{
+	struct json_fault fault = {""};
+	struct secret_need need;
+	enum result result = secret_need_read(
+	    run->request.slug, entry, BOUNDARY_MCP, &need, &fault);
+
+	if (result != RESULT_OK)
+		return command_error(COMMAND_REFUSED, "%s", fault.text);
+	if (need.count == 0)
+		return COMMAND_DONE;
+	return secret_consent_give(
+	    &run->services.ledger, &need, run->lifetime, run->request.lockfile);
+}
+
 static int
 command_mcp_install_run(struct command_mcp_install *run)
 {
@@ -319,7 +393,9 @@ command_mcp_install_run(struct command_mcp_install *run)
 	if (install_run(&run->install, &entry) != RESULT_OK)
 		return install_services_failed(
 		    &run->install, run->request.slug, run->json);
-	code = command_mcp_install_done(run, entry);
+	code = command_mcp_install_consent(run, entry);
+	if (code == COMMAND_DONE)
+		code = command_mcp_install_done(run, entry);
 	json_decref(entry);
 	return code;
 }
@@ -335,6 +411,7 @@ command_mcp_install(int argc, char **argv)
 	run->allow = json_array();
 	run->args = json_array();
 	run->env = json_object();
+	run->secrets = json_array();
 	code = command_mcp_install_parse(run, argc, argv);
 	if (code == COMMAND_DONE)
 		code = command_mcp_install_run(run);
@@ -343,6 +420,7 @@ command_mcp_install(int argc, char **argv)
 	json_decref(run->tools);
 	json_decref(run->args);
 	json_decref(run->env);
+	json_decref(run->secrets);
 	free(run);
 	return code;
 }
@@ -353,9 +431,9 @@ const struct command command_mcp_install_rows[] = {
 	"Usage: agentnode mcp install npm:NAME@X.Y.Z | pypi:NAME==X.Y.Z | "
 	"./FOLDER\n"
 	"         [--allow HOST[:PORT]]... [--tool NAME]... [--files DIR]\n"
-	"         [--state SIZE] [--env NAME=VALUE]... [--name SLUG]\n"
-	"         [--entry PATH] [--allow-scripts] [--lockfile FILE] "
-	"[--json]\n"
+	"         [--state SIZE] [--env NAME=VALUE]... [--secret NAME]...\n"
+	"         [--secret-for LIFETIME] [--name SLUG] [--entry PATH]\n"
+	"         [--allow-scripts] [--lockfile FILE] [--json]\n"
 	"         [-- ARGUMENT...]\n\n"
 	"Fetches in a sandbox that reaches the package registry only, runs no\n"
 	"scripts of packages, records every dependency with its integrity, "
@@ -367,6 +445,9 @@ const struct command command_mcp_install_rows[] = {
 	"  --files DIR       copy this folder to /files at every start\n"
 	"  --state SIZE      keep /state between runs, at most SIZE\n"
 	"  --env NAME=VALUE  set this variable at every run; not for secrets\n"
+	"  --secret NAME     give it this variable of agentnode's environment\n"
+	"                    at every run: a consent, kept without the value\n"
+	"  --secret-for LIFETIME   of that consent: 7d, 30d, 90d, forever\n"
 	"  --name SLUG       short name; made from the package's else\n"
 	"  --entry PATH      folders: the file to start\n"
 	"  --allow-scripts   run the packages' install scripts, in the "

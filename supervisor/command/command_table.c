@@ -22,6 +22,7 @@ extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
 extern const struct command command_run_rows[];
 extern const struct command command_agent_rows[];
+extern const struct command command_consent_rows[];
 extern const struct command command_audit_rows[];
 extern const struct command command_lock_rows[];
 extern const struct command command_logs_rows[];
@@ -51,6 +52,7 @@ const struct command *const command_groups[] = {
     command_explain_rows,
     command_lock_rows,
     command_trust_rows,
+    command_consent_rows,
     command_audit_rows,
     command_logs_rows,
     command_runs_rows,

@@ -17,6 +17,7 @@ const struct mcp_consent_field mcp_consent_fields[] = {{"mcp_install", "is"},
     {"agent", "asks for"}, {"permissions", "has"},
     {"mcp_allowed_domains", "reaches"}, {"files", "reads"}, {"state", "keeps"},
     {"env", "sets"}, {"tools", "offers"}, {"entrypoint", "starts"},
+    {"mcp_env_keys", "wants the secrets"},
     {"env_requirements", "wants the secrets"}, {"connector", "connects to"},
     {"mcp_preinstall_command", "starts"}, {"mcp_command", "with the words"},
     {"volume_content_hash", "sealed as"}, {NULL, NULL}};

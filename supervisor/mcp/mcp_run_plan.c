@@ -170,11 +170,31 @@ mcp_run_plan_egress(
 	    .field = "mcp_allowed_domains",
 	    .asker = POLICY_ENTRY_FROM_CONSENTED,
 	    .allow = options->allow,
-	    .allow_count = options->allow_count};
+	    .allow_count = options->allow_count,
+	    .sealed = plan->secret.need.count > 0};
 	enum result result =
 	    run_entry_egress(&plan->run, &hosts, &plan->egress);
 
 	plan->spec.egress = plan->egress;
+	return result;
+}
+
+/* Its secrets, and that nothing else says the same variables. */
+static enum result
+mcp_run_plan_secret(
+    struct mcp_run_plan *plan, const struct mcp_run_options *options)
+{
+	enum result result =
+	    run_secret_make(&plan->run, options->consent_once, &plan->secret);
+	size_t i;
+
+	for (i = 0; i < options->env_count && result == RESULT_OK; i++)
+		result = run_secret_clash(
+		    &plan->run, &plan->secret, options->env[i]);
+	for (i = 0; i < plan->kept_count && result == RESULT_OK; i++)
+		result =
+		    run_secret_clash(&plan->run, &plan->secret, plan->kept[i]);
+	plan->spec.secret = &plan->secret;
 	return result;
 }
 
@@ -214,9 +234,11 @@ mcp_run_plan_decide(
 	if (result == RESULT_OK)
 		result = mcp_run_plan_command(plan, options);
 	if (result == RESULT_OK)
-		result = mcp_run_plan_egress(plan, options);
-	if (result == RESULT_OK)
 		result = mcp_run_plan_kept(plan, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_secret(plan, options);
+	if (result == RESULT_OK)
+		result = mcp_run_plan_egress(plan, options);
 	if (result != RESULT_OK)
 		return result;
 	mcp_run_plan_environment(plan, options);
@@ -243,6 +265,7 @@ mcp_run_plan_clear(struct mcp_run_plan *plan)
 		free(plan->owned[i]);
 		plan->owned[i] = NULL;
 	}
+	run_secret_clear(&plan->secret);
 	while (plan->kept_count > 0)
 		free(plan->kept[--plan->kept_count]);
 	run_entry_clear(&plan->run);

@@ -15,6 +15,7 @@
 #include "supervisor/mcp/mcp_package.h"
 #include "supervisor/package/run_entry.h"
 #include "supervisor/package/env_entry.h"
+#include "supervisor/package/run_secret.h"
 #include "supervisor/sandbox.h"
 
 #define MCP_RUN_PLAN_ARGS_MAX 256U
@@ -34,6 +35,7 @@ struct mcp_run_options {
 	bool verbose;         /* the server's standard error to ours */
 	bool list_tools;      /* `mcp tools`: the gate is the client */
 	bool json;
+	bool consent_once;                    /* to its secrets, for this run */
 	const struct mcp_run_caller *caller;  /* or NULL; borrowed */
 	const char *allow[MCP_RUN_ALLOW_MAX]; /* --allow */
 	size_t allow_count;
@@ -47,6 +49,7 @@ struct mcp_run_plan {
 	struct run_entry run; /* package borrows from it */
 	struct mcp_package package;
 	struct sandbox_spec spec; /* streams and trees are added later */
+	struct run_secret secret; /* owned */
 	json_t *egress;           /* owned */
 	const char *argv[MCP_RUN_PLAN_ARGS_MAX + 3];
 	const char *env[MCP_RUN_ENV_MAX + ENV_ENTRY_MAX + 8];

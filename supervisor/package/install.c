@@ -222,9 +222,9 @@ install_record_fields(const struct install *install, const json_t *entry)
 {
 	const struct install_request *request = install->request;
 
-	return json_pack(
-	    "{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:o*,s:o*,s:s,"
-	    "s:b,s:o*}",
+	return json_pack("{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:o*,"
+			 "s:o*,s:O*,s:s,"
+			 "s:b,s:o*}",
 	    "package", request->slug, "version",
 	    json_object_get(entry, "version"), "artifact_hash",
 	    json_object_get(entry, "artifact_hash"), "mcp_install",
@@ -237,8 +237,9 @@ install_record_fields(const struct install *install, const json_t *entry)
 	    json_object_get(entry, "state"), "tools",
 	    install_names(json_object_get(entry, "tools")), "env_requirements",
 	    install_names(json_object_get(entry, "env_requirements")), "env",
-	    install_env_names(request->env), "lockfile", request->lockfile,
-	    "scripts", request->allow_scripts, "attested",
+	    install_env_names(request->env), "secrets",
+	    json_object_get(entry, "mcp_env_keys"), "lockfile",
+	    request->lockfile, "scripts", request->allow_scripts, "attested",
 	    install_attested(entry));
 }
 

@@ -26,14 +26,15 @@ struct install_pack; /* install_pack.h */
 struct install_request {
 	struct pin pin;
 	char slug[SLUG_MAX + 1];
-	const json_t *allow;  /* canonical entries */
-	const json_t *tools;  /* allowlist; NULL: all */
-	const json_t *args;   /* texts behind the command */
-	const char *files;    /* absolute folder of --files; NULL */
-	uint64_t state_size;  /* bytes; 0: none */
-	const json_t *env;    /* name -> text, judged; NULL: none */
-	const char *entry;    /* --entry: path in the tree; NULL */
-	const char *lockfile; /* path of the lockfile in force */
+	const json_t *allow;   /* canonical entries */
+	const json_t *tools;   /* allowlist; NULL: all */
+	const json_t *args;    /* texts behind the command */
+	const char *files;     /* absolute folder of --files; NULL */
+	uint64_t state_size;   /* bytes; 0: none */
+	const json_t *env;     /* name -> text, judged; NULL: none */
+	const json_t *secrets; /* names alone, judged; NULL: none */
+	const char *entry;     /* --entry: path in the tree; NULL */
+	const char *lockfile;  /* path of the lockfile in force */
 	bool allow_scripts;
 	/* A package with a manifest (install_pack.h); NULL: an MCP server. */
 	const struct install_pack *pack;

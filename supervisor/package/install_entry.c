@@ -65,6 +65,9 @@ install_entry_options(json_t *entry, const struct install_request *request)
 			INSTALL_ENTRY_FILES));
 	if (json_object_size(request->env) > 0)
 		(void)json_object_set(entry, "env", (json_t *)request->env);
+	if (json_array_size(request->secrets) > 0)
+		(void)json_object_set(
+		    entry, "mcp_env_keys", (json_t *)request->secrets);
 	if (request->state_size > 0)
 		(void)json_object_set_new(entry, "state",
 		    json_pack(

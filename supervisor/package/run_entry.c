@@ -270,13 +270,22 @@ enum result
 run_entry_egress(struct run_entry *run, const struct run_entry_hosts *hosts,
     json_t **egress_r)
 {
-	const json_t *host = config_json(run->config, "egress.allow");
+	const json_t *host =
+	    hosts->sealed ? NULL : config_json(run->config, "egress.allow");
 	json_t *allow;
 	bool good;
 
 	*egress_r = NULL;
 	if (!run_entry_domains(run, hosts))
 		return run_entry_fail(run, RESULT_BAD, "bad_lockfile");
+	if (hosts->sealed && hosts->allow_count > 0) {
+		json_field_fault(&run->fault,
+		    "%.60s has secrets, and the consent to them names the "
+		    "hosts it may send them to: leave --allow out",
+		    run->slug);
+		return run_entry_fail(
+		    run, RESULT_REFUSED, "credentials_network");
+	}
 	allow = json_array();
 	good = allow != NULL;
 	if (good && hosts->domains != NULL)

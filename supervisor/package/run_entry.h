@@ -77,6 +77,9 @@ struct run_entry_hosts {
 	enum policy_entry_asker asker;
 	const char *const *allow;
 	size_t allow_count;
+	/* A package with secrets: its consent names its hosts, so no others
+	 * are added, not even the configuration's. */
+	bool sealed;
 };
 
 /* As sandbox_spec.egress wants it, with the configuration's apart from the
