@@ -215,7 +215,7 @@ trust_index_row(struct trust_index *index)
 	char hash[ATTESTATION_HASH_LEN + 1];
 	json_t *attestation = NULL, *signatures = NULL, *row = NULL;
 	FD_CLEANUP int fd = openat(index->folder.fd, sign->file,
-	    O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+	    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 	int64_t size = 0;
 	bool good;
 

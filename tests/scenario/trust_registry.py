@@ -13,6 +13,7 @@ import shutil
 import engine_case
 import harness
 import mcp_setup
+import pack_case
 import schema_check
 from consent_seal import sealed
 from harness import agentnode, check
@@ -229,6 +230,23 @@ def run_refused(name, code):
                  and code in done.err + done.out, done)
 
 
+def with_dependencies(shop):
+    """Its wheels are in the artifact, so the attestation covers them."""
+    pack(pack_case.ready("table-tools"),
+         os.path.join(shop.folder, "tables.tar.gz"))
+    shop.registry.add("table-tools", "1.0.0", "tables.tar.gz",
+                      tier="verified", publisher="agentnode-tests")
+    shop.registry.write()
+    done = agentnode(home, "install", "table-tools", "--yes", timeout=300)
+    entry = entry_of("table-tools")
+    info = agentnode(home, "info", "table-tools", "--json").json()
+    check("a pack with dependencies is verified", done.code == 0
+          and [d["name"] for d in entry["dependencies"]] == ["tabulate"]
+          and entry["volume_content_hash"] != entry["artifact_hash"]
+          and info["tier"] == "verified" and info["runnable"] is True,
+          (done, info))
+
+
 def forged(value, at=-1):
     last = value[at]
     new = "b" if last == "a" else "a" if last.isalpha() else \
@@ -302,8 +320,10 @@ def keys_taken(shop):
     check("the refusals are in the chain", {
         "trust_other_hash", "trust_signature", "trust_key_unknown",
         "trust_unbound", "trust_key_revoked"} <= codes, codes)
-    check("nothing was launched", not [
-        r for r in found if r["event"] == "launch"])
+    launched = [r["fields"]["package"] for r in found
+                if r["event"] == "launch"]
+    check("nothing of the forged package was launched",
+          "py-agent" not in launched, launched)
 
 
 def main():
@@ -322,9 +342,10 @@ def main():
     done = agentnode(home, "install", "word-count", "--yes", timeout=200)
     check("and the right one installs", done.code == 0
           and entry_of("word-count")["version"] == "2.0.0", done)
+    with_dependencies(shop)
     forged_entries()
     keys_taken(shop)
-    for slug in ("word-count", "py-agent"):
+    for slug in ("word-count", "py-agent", "table-tools"):
         done = agentnode(home, "remove", slug, timeout=120)
         check(f"remove {slug}", done.code == 0, done)
     with open(os.path.join(home, ".agentnode", "attested.json"),
