@@ -36,6 +36,7 @@ tool_refusal_sentence(const char *code)
 	    {"too_many_requests", "too many tool calls wait at a time"},
 	    {"tool_start_failed", "the package did not start in time"},
 	    {"tool_ended", "the package's server ended"},
+	    {"guard_unavailable", "the call could not be counted"},
 	    {"run_ended", "the run is over"},
 	};
 

@@ -23,6 +23,7 @@
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/mcp/refusal_record.h"
 #include "supervisor/policy/audit.h"
+#include "supervisor/policy/guard_desk.h"
 #include "supervisor/policy/log_files.h"
 
 #define PACK_RUN_SIGNALS 3U
@@ -45,6 +46,7 @@ struct pack_run {
 	struct audit *audit;
 	struct sandbox *sandbox;
 	struct gate_part *gate;
+	struct guard_desk *desk; /* takes the rate before anything starts */
 	struct event *signals[PACK_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
@@ -100,6 +102,15 @@ pack_run_close(struct pack_run *run, const char *code, const char *detail)
 
 /* --- the end ------------------------------------------------------------ */
 
+/* That the call was made is on record. */
+static void
+pack_run_on_desk(void *context)
+{
+	struct pack_run *run = context;
+
+	event_active(run->later, EV_TIMEOUT, 0);
+}
+
 /* From the loop, nothing of a part on the stack. */
 static void
 pack_run_on_later(evutil_socket_t fd, short what, void *context)
@@ -122,6 +133,10 @@ pack_run_on_later(evutil_socket_t fd, short what, void *context)
 	}
 	if (gate_lives) {
 		(void)event_add(run->limit, &limit);
+		return;
+	}
+	if (run->desk != NULL && !guard_desk_is_finished(run->desk)) {
+		guard_desk_finish(run->desk, pack_run_on_desk, run);
 		return;
 	}
 	if (run->state != PACK_RUN_ENDED) {
@@ -288,6 +303,58 @@ pack_run_start_gate(struct pack_run *run)
 }
 
 static void
+pack_run_start(struct pack_run *run)
+{
+	pack_run_enter(run, PACK_RUN_OPEN, "the call is counted");
+	if (pack_run_start_sandbox(run) != RESULT_OK)
+		pack_run_close(run, "internal", "out of memory");
+	else if (sandbox_id(run->sandbox)[0] == '\0')
+		return; /* there is no plan: its end says why, and comes soon */
+	else if (pack_run_start_gate(run) != RESULT_OK)
+		pack_run_close(
+		    run, "gate_died", "agentnode-gate does not start");
+}
+
+static void
+pack_run_on_guarded(
+    uint64_t id, const char *code, const char *detail, void *context)
+{
+	struct pack_run *run = context;
+
+	(void)id;
+	if (run->state != PACK_RUN_LEDGER)
+		return;
+	if (code[0] != '\0')
+		pack_run_close(run, code, detail);
+	else
+		pack_run_start(run);
+}
+
+/* The rules were asked before; here the call is counted. */
+static enum result
+pack_run_guard(struct pack_run *run)
+{
+	const char *slug = run->plan.run.slug;
+	const struct guard_desk_spec spec = {.kind = "run",
+	    .package = slug,
+	    .run = "",
+	    .rates = guard_make_rates(run->plan.run.config, slug, false)};
+	const struct guard_desk_ask ask = {.id = 1,
+	    .tool = run->plan.function.name,
+	    .code = "",
+	    .actions = "",
+	    .detail = "",
+	    .count = 1};
+	enum result result = guard_desk_new(run->audit, &spec, &run->desk);
+
+	if (result != RESULT_OK)
+		return result;
+	guard_desk_on_answer(run->desk, pack_run_on_guarded, run);
+	guard_desk_ask(run->desk, &ask);
+	return RESULT_OK;
+}
+
+static void
 pack_run_on_ledger(enum result result, const char *detail, void *context)
 {
 	struct pack_run *run = context;
@@ -298,14 +365,8 @@ pack_run_on_ledger(enum result result, const char *detail, void *context)
 		pack_run_close(run, "audit_failed", detail);
 		return;
 	}
-	pack_run_enter(run, PACK_RUN_OPEN, "the ledger is ready");
-	if (pack_run_start_sandbox(run) != RESULT_OK)
+	if (pack_run_guard(run) != RESULT_OK)
 		pack_run_close(run, "internal", "out of memory");
-	else if (sandbox_id(run->sandbox)[0] == '\0')
-		return; /* there is no plan: its end says why, and comes soon */
-	else if (pack_run_start_gate(run) != RESULT_OK)
-		pack_run_close(
-		    run, "gate_died", "agentnode-gate does not start");
 }
 
 static enum result
@@ -378,6 +439,7 @@ pack_run_clear(struct pack_run *run)
 {
 	gate_part_free(&run->gate);
 	sandbox_free(&run->sandbox);
+	guard_desk_free(&run->desk);
 	audit_free(&run->audit);
 	mcp_streams_close(&run->streams);
 	for (size_t i = 0; i < PACK_RUN_SIGNALS; i++) {

@@ -18,7 +18,7 @@ refusal_record_is_decision(const char *code)
 	static const char *const starts[] = {"trust_", "integrity_", "consent_",
 	    "not_runnable", "bad_lockfile", "agent_sandbox_", "boundary_",
 	    "host_build_", "attestation_", "signature_", "publisher_",
-	    "registry_", "credentials_", NULL};
+	    "registry_", "credentials_", "guard_", NULL};
 
 	for (size_t i = 0; starts[i] != NULL; i++) {
 		if (strncmp(code, starts[i], strlen(starts[i])) == 0)

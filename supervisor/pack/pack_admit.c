@@ -5,9 +5,12 @@
  */
 #include "supervisor/pack/pack_admit.h"
 
+#include "supervisor/package/guard_admit.h"
+
 enum result
 pack_admit(struct run_entry *run, const struct pack_admit_call *call)
 {
+	char actions[GUARD_PLAN_WORDS_MAX];
 	size_t len = json_dumpb(call->arguments, NULL, 0, JSON_COMPACT);
 
 	if (!json_is_object(call->arguments)) {
@@ -22,5 +25,9 @@ pack_admit(struct run_entry *run, const struct pack_admit_call *call)
 		    run->slug, call->function->name, PACK_ADMIT_ARGUMENTS_MAX);
 		return run_entry_fail(run, RESULT_TOO_LONG, "bad_args");
 	}
-	return RESULT_OK;
+	return guard_admit(run,
+	    &(struct guard_admit){.tool = call->function->name,
+		.arguments = call->arguments,
+		.inside = !run->on_host},
+	    actions);
 }

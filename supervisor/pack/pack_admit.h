@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The last question before a tool of a pack is started by an operator: may
- * this tool run with these arguments? One place for it, before any process
- * or sandbox. Used by pack_run_plan.
+ * this tool run with these arguments? Guard's rules, and what the arguments
+ * hold; the rate is taken by pack_run. Before any process or sandbox. Used by
+ * pack_run_plan.
  */
 #ifndef SUPERVISOR_PACK_PACK_ADMIT_H
 #define SUPERVISOR_PACK_PACK_ADMIT_H

@@ -9,3 +9,4 @@ add_scenario(guard_calls TIMEOUT 600)
 add_machine_test(gate_guard SOURCES ${CMAKE_SOURCE_DIR}/tests/support/gate_script.c
     LIBRARIES gate_core)
 add_scenario(guard_rate TIMEOUT 240)
+add_scenario(guard_run TIMEOUT 400)
