@@ -62,12 +62,12 @@ ledger_rate_refuse(struct ledger_rate *rate, const struct ledger_rate_ask *ask,
 	if (refusal->retry_ms == 0)
 		(void)snprintf(detail, sizeof(detail),
 		    "%" PRId64 " calls at once are more than the %" PRId64
-		    " of a %s",
+		    " per %s",
 		    ask->count, refusal->most,
 		    rate_window_text(refusal->window));
 	else
 		(void)snprintf(detail, sizeof(detail),
-		    "%s had its %" PRId64 " calls of a %s; there is room "
+		    "%s had its %" PRId64 " calls per %s; there is room "
 		    "again in %" PRId64 ".%" PRId64 " s",
 		    ask->package, refusal->most,
 		    rate_window_text(refusal->window), refusal->retry_ms / 1000,

@@ -186,7 +186,7 @@ check("all of it within a minute of the first call",
 check(f"64 calls of 8 processes: exactly {LIMIT} are made",
       counts == {"made": LIMIT, "refused": 64 - LIMIT, "other": []}, counts)
 denied("the refusal says how long", call(clients[0], "read_graph", 30),
-       "guard_rate_limit", "25 calls of a minute", "again in")
+       "guard_rate_limit", "25 calls per minute", "again in")
 for one in clients:
     one.close()
 check("each refusal is on record", len([

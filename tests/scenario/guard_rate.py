@@ -46,7 +46,7 @@ for i in range(5):
 answer = take(one, "p", minute=5)
 check("the sixth is refused with the time", answer["type"] == "failed"
       and answer["code"] == "guard_rate_limit"
-      and "5 calls of a minute" in answer["detail"]
+      and "5 calls per minute" in answer["detail"]
       and "again in" in answer["detail"], answer)
 answer = take(one, "p", count=6, hour=5)
 check("too many at once", answer["code"] == "guard_rate_limit"

@@ -146,7 +146,7 @@ case.run("config", "set", "guard.rate_limits", json.dumps(
 check("one more is made", case.tool("guarded/frob", {}).code == 0)
 before = launches()
 refused("then there is no room", case.tool("guarded/frob", {}),
-        "guard_rate_limit", "calls of a hour")
+        "guard_rate_limit", "calls per hour")
 check("and nothing was started", launches() == before)
 check("that is on record", case.audit("guard_decision")[-1]["code"]
       == "guard_rate_limit", case.audit("guard_decision"))
