@@ -184,8 +184,6 @@ audit_result_of(const char *code)
 	    {"budget_bad", RESULT_BAD},
 	    {"budget_exists", RESULT_EXISTS},
 	    {"guard_rate_limit", RESULT_REFUSED},
-	    {"rate_locked", RESULT_TIMEOUT},
-	    {"rate_busy", RESULT_TIMEOUT},
 	};
 	size_t i;
 
