@@ -230,6 +230,11 @@ def run_refused(name, code):
                  and code in done.err + done.out, done)
 
 
+def words():
+    return agentnode(home, "run", "word-count", "--arg",
+                     "text=three small words", timeout=120)
+
+
 def with_dependencies(shop):
     """Its wheels are in the artifact, so the attestation covers them."""
     pack(pack_case.ready("table-tools"),
@@ -304,6 +309,9 @@ def keys_taken(shop):
     config = home_with(shop.registry)
     configure(home, trust={"registry_keys": {}})
     run_refused("the key was removed", "trust_key_unknown")
+    done = words()
+    check("nor does the tool pack run: 125", done.code == 125
+          and "trust_key_unknown" in done.err and done.out == "", done)
     for name in ("registry", "publisher"):
         configure(home, trust={**config["trust"],
                                "revoked_keys": [shop.keys[name].base64]})
@@ -342,6 +350,9 @@ def main():
     done = agentnode(home, "install", "word-count", "--yes", timeout=200)
     check("and the right one installs", done.code == 0
           and entry_of("word-count")["version"] == "2.0.0", done)
+    done = words()
+    check("it runs", done.code == 0 and json.loads(done.out)
+          == {"words": 3}, done)
     with_dependencies(shop)
     forged_entries()
     keys_taken(shop)
