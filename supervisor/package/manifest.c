@@ -237,7 +237,7 @@ manifest_judge(const json_t *manifest, struct manifest_report *report)
 	manifest_check_combination(manifest, report);
 	manifest_check_network(manifest, report);
 	manifest_pack_check(manifest, report);
-	if (is_agent != (agent != NULL))
+	if (is_agent != (agent != NULL && !json_is_null(agent)))
 		manifest_report_fault(report, "manifest.agent",
 		    is_agent ? "is missing: an agent needs it"
 			     : "is only for package_type agent");
