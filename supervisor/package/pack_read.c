@@ -20,7 +20,7 @@
 #include "supervisor/policy/config.h"
 
 #define PACK_READ_TIMEOUT_S 600U
-#define PACK_READ_FILES_MAX 500000
+#define PACK_READ_FILES_MAX 200000
 
 /* Names only, TLS: what a manifest may ask for without a person's word. */
 static void

@@ -40,7 +40,7 @@ struct pack_view_kept {
 struct pack_view {
 	struct manifest_report *clashes;
 	json_t *paths;  /* owned: path -> true for what is no folder */
-	json_t *folded; /* owned: path in lower case -> path */
+	json_t *folded; /* owned: path in lower case -> path, true: the same */
 	json_t *tops;   /* owned: first components */
 	char prefix[TREE_STREAM_PATH_MAX + 2]; /* "" or "folder/" */
 	struct pack_view_kept kept[PACK_VIEW_DEPTHS][PACK_VIEW_FILES];
@@ -85,17 +85,22 @@ static enum result
 pack_view_fold(struct pack_view *view, const char *path)
 {
 	char folded[TREE_STREAM_PATH_MAX + 1];
+	const json_t *there;
 	const char *other;
 	size_t i;
 
 	for (i = 0; path[i] != '\0' && i < sizeof(folded) - 1; i++)
 		folded[i] = (char)tolower((unsigned char)path[i]);
 	folded[i] = '\0';
-	other = json_string_value(json_object_get(view->folded, folded));
-	if (other != NULL && strcmp(other, path) != 0)
+	there = json_object_get(view->folded, folded);
+	other = json_is_string(there) ? json_string_value(there) : folded;
+	if (there != NULL && strcmp(other, path) != 0)
 		manifest_report_fault(view->clashes, path,
 		    "differs from %.100s only by upper and lower case", other);
-	return json_object_set_new(view->folded, folded, json_string(path)) == 0
+	/* Most names are their own lower case, and kept once. */
+	return json_object_set_new(view->folded, folded,
+		   strcmp(folded, path) == 0 ? json_true()
+					     : json_string(path)) == 0
 		   ? RESULT_OK
 		   : RESULT_NO_MEMORY;
 }
