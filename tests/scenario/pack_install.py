@@ -7,6 +7,7 @@ and packages nobody agreed to leave nothing behind."""
 import io
 import json
 import os
+import re
 import subprocess
 import tarfile
 
@@ -31,14 +32,28 @@ def volumes():
     return set(out.split())
 
 
+# Slugs of this run alone: others may install the same packs meanwhile.
+BAD = "bad-" + pack_case.TOKEN[:8]
+TAR = "tar-" + pack_case.TOKEN[:8]
+
+
+def rename(path):
+    """The same package under the slug of what must leave nothing."""
+    place = os.path.join(path, "agentnode.yaml")
+    with open(place, encoding="utf-8") as file:
+        text = file.read()
+    pack_case.write(path, "agentnode.yaml", re.sub(
+        r"(?m)^package_id: .*$", "package_id: " + BAD, text))
+
+
 def bad(name, path, code, word, *words, exit_code=(3, 5)):
     had, before = volumes(), packages()
+    if os.path.isdir(path):
+        rename(path)
     result = pack_case.install(home, path, *words)
     check(f"{name}: refused", result.code in exit_code
           and f"({code})" in result.err and word in result.err, result)
-    slugs = ("pack-tar", "csv-tools", "html-tools", "markdown-tools",
-             "version-tools", "yaml-tools", "table-tools", "date-tools")
-    new = [v for v in volumes() - had if any(s in v for s in slugs)]
+    new = [v for v in volumes() - had if BAD in v or TAR in v]
     check(f"{name}: nothing is left", packages() == before and not new, new)
 
 
@@ -214,7 +229,7 @@ bad("package-lock.json with another integrity", path, "build_failed",
 # ---- hostile archives ---------------------------------------------------------------------------
 MANIFEST = open(os.path.join(pack_case.PACKS, "table-tools",
                              "agentnode.yaml"), "rb").read().replace(
-    b"table-tools", b"pack-tar")
+    b"table-tools", TAR.encode())
 CODE = b"def layout(rows):\n    return rows\n"
 
 
@@ -272,7 +287,7 @@ check("a good one for comparison", pack_case.install(
     home, hostile()).code == 0)
 
 # ---- the end -------------------------------------------------------------------------------------
-result = harness.agentnode(home, "remove", "pack-tar")
-check("remove", result.code == 0 and "pack-tar" not in packages(), result)
+result = harness.agentnode(home, "remove", TAR)
+check("remove", result.code == 0 and TAR not in packages(), result)
 pack_case.forget(home)
 harness.finish()

@@ -3,6 +3,7 @@
 Python get their wheels, made from Debian's libraries, and a list of
 requirements with what these wheels really are."""
 import os
+import secrets
 import shutil
 
 import engine_case
@@ -13,6 +14,9 @@ import wheel_maker
 PACKS = os.path.join(harness.SOURCE, "tests", "packs")
 NODE = ["csv-tools", "html-tools", "markdown-tools", "version-tools",
         "yaml-tools"]
+# A volume is named after its content: of every scenario its own, so that
+# several may install and remove the same pack at once.
+TOKEN = secrets.token_hex(8)
 PYTHON = {"table-tools": ["tabulate"], "date-tools": ["python-dateutil",
                                                       "six"]}
 
@@ -23,6 +27,7 @@ def folder(name, change=None):
     shutil.copytree(os.path.join(PACKS, name), path)
     os.chmod(os.path.dirname(path), 0o755)
     os.chmod(path, 0o755)
+    write(path, "tests.txt", TOKEN + "\n")
     if change is not None:
         manifest = os.path.join(path, "agentnode.yaml")
         with open(manifest, encoding="utf-8") as file:
