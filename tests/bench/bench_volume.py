@@ -7,8 +7,10 @@ remembered), fast (the big one, remembered; the aim is at most 20 ms more than
 small), full (the big one, its content read, in the page cache), cold (its
 content read from disk: its pages are dropped; where /proc/sys/vm/drop_caches
 may be written, inodes and names too, and it is said). Medians and, for a
-machine that does other things as well, the best of each side. As root or a
+machine that does other things as well, the best of each side; "waited" is how
+long a start stood still for the check when all else was ready. As root or a
 user with an engine. ROUNDS turns."""
+import datetime
 import json
 import os
 import re
@@ -50,8 +52,23 @@ def volume(kind, files, size):
     return name, place
 
 
+def waited(log):
+    """Milliseconds for which everything but the volume was ready: what the
+    check, beside the container's start, still held up."""
+    times = {}
+    for line in log.splitlines():
+        record = json.loads(line) if line.startswith("{") else {}
+        if record.get("event") == "sandbox_state":
+            times[record["to"]] = datetime.datetime.fromisoformat(
+                record["ts"].rstrip("Z"))
+    if "import" not in times:
+        return None
+    return (times["import"] - times["checks"]).total_seconds() * 1000
+
+
 def start(home, name, digest):
-    """(milliseconds of the whole run, how it was looked at, of it ms)."""
+    """(milliseconds of the whole run, how it was looked at, for how long,
+    how long the start waited for it; the outcome)."""
     begin = time.monotonic()
     case = engine_case.Case("/bin/true", home=home, options=[
         "--mount", f"{name}:/pack:{digest}"])
@@ -60,11 +77,11 @@ def start(home, name, digest):
     looked = re.findall(r'"how":"([a-z_]+)".*?"ms":([0-9]+)', case.log())
     if digest != ZERO and not outcome.get("started"):
         raise RuntimeError(f"{name} does not start: {outcome}")
-    return took, looked, outcome
+    return took, looked, waited(case.log()), outcome
 
 
 def digest_of(home, name):
-    outcome = start(home, name, ZERO)[2]
+    outcome = start(home, name, ZERO)[3]
     return outcome["detail"].split("has hash ")[1].split(",")[0]
 
 
@@ -104,16 +121,17 @@ def warm(home, name, digest):
 
 
 def measure(fast_home, homes, names, digests):
-    times, looks = {}, {}
+    times, looks, waits = {}, {}, {}
     for turn in range(ROUNDS + 1):
         for side in ("small", "fast", "full"):
             kind = "small" if side == "small" else "big"
-            took, looked, _ = start(homes.get(side, fast_home), names[kind],
+            took, looked, wait, _ = start(homes.get(side, fast_home), names[kind],
                                     digests[kind])
             if turn > 0:  # the first warms up
                 times.setdefault(side, []).append(took)
                 looks.setdefault(side, []).append(int(looked[0][1]))
-    return times, looks
+                waits.setdefault(side, []).append(wait)
+    return times, looks, waits
 
 
 def main():
@@ -129,7 +147,8 @@ def main():
         time.sleep(2.2)
         for kind, name in names.items():
             warm(fast_home, name, digests[kind])
-        times, looks = measure(fast_home, {"full": slow_home}, names, digests)
+        times, looks, waits = measure(
+            fast_home, {"full": slow_home}, names, digests)
         cold, dropped = [], ""
         for _ in range(COLD):
             dropped = drop(big[1])
@@ -144,6 +163,9 @@ def main():
         result[side + "_best_ms"] = round(min(times[side]), 1)
         result[side + "_look_ms"] = statistics.median(looks[side])
         result[side + "_look_best_ms"] = min(looks[side])
+        result[side + "_waited_ms"] = round(
+            statistics.median(waits[side]), 1)
+        result[side + "_waited_most_ms"] = round(max(waits[side]), 1)
     result["cold_start_ms"] = round(statistics.median(cold), 1)
     result["cold_dropped"] = dropped
     result["fast_added_ms"] = round(median["fast"] - median["small"], 1)

@@ -75,6 +75,35 @@ test_unpack_try_list(void)
 	return folder != NULL && readdir(folder) != NULL ? 0 : errno;
 }
 
+/* What a seal asks of the kernel (tree_seal.c): a lease only its owner
+ * gets. */
+static int
+test_unpack_try_lease(void)
+{
+	int fd = openat(test_unpack_root, "inside", O_RDONLY | O_CLOEXEC);
+	int error = test_unpack_errno(fcntl(fd, F_SETLEASE, F_RDLCK));
+
+	return error == EACCES ? 0 : error;
+}
+
+static int
+test_unpack_try_write_back(void)
+{
+	int fd = openat(test_unpack_root, "inside", O_RDONLY | O_CLOEXEC);
+
+	return test_unpack_errno(
+	    sync_file_range(fd, 0, 0, SYNC_FILE_RANGE_WRITE));
+}
+
+static int
+test_unpack_try_lock(void)
+{
+	int fd = openat(test_unpack_root, "inside", O_RDONLY | O_CLOEXEC);
+	struct flock lock = {.l_type = F_RDLCK, .l_whence = SEEK_SET};
+
+	return test_unpack_errno(fcntl(fd, F_SETLK, &lock));
+}
+
 static int
 test_unpack_try_write(void)
 {
@@ -163,6 +192,9 @@ test_unpack_with_root(void **state)
 	(void)state;
 	assert_int_equal(test_unpack_run(test_unpack_try_inside, true), 0);
 	assert_int_equal(test_unpack_run(test_unpack_try_list, true), 0);
+	assert_int_equal(test_unpack_run(test_unpack_try_lease, true), 0);
+	assert_int_equal(test_unpack_run(test_unpack_try_write_back, true), 0);
+	assert_int_equal(test_unpack_run(test_unpack_try_lock, true), -SIGSYS);
 	assert_int_equal(test_unpack_run(test_unpack_try_write, true), EACCES);
 	assert_int_equal(test_unpack_run(test_unpack_try_create, true), EACCES);
 	assert_int_equal(test_unpack_run(test_unpack_try_folder, true), EACCES);
