@@ -100,6 +100,9 @@ command_run_option(struct pack_run_plan_options *options, int option)
 	case 'v':
 		options->verbose = true;
 		return COMMAND_DONE;
+	case 'o':
+		options->consent_once = true;
+		return COMMAND_DONE;
 	default:
 		return command_option_fault("run");
 	}
@@ -134,6 +137,7 @@ command_run_parse(int argc, char **argv, struct pack_run_plan_options *options)
 	    {"timeout", required_argument, NULL, 't'},
 	    {"lockfile", required_argument, NULL, 'l'},
 	    {"json", no_argument, NULL, 'j'},
+	    {"consent-once", no_argument, NULL, 'o'},
 	    {"verbose", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
@@ -166,7 +170,7 @@ const struct command command_run_rows[] = {
     {"run", "run a tool of an installed tool pack in its sandbox",
 	"Usage: agentnode run SLUG[/TOOL] [--arg NAME=VALUE]...\n"
 	"         [--json-input FILE] [--timeout SECONDS] [--lockfile FILE]\n"
-	"         [--json] [--verbose]\n\n"
+	"         [--json] [--verbose] [--consent-once]\n\n"
 	"The tool's function is called in a sandbox of its own, with the "
 	"network\n"
 	"that its manifest declares: none, or the hosts it names and that "
@@ -182,7 +186,9 @@ const struct command command_run_rows[] = {
 	"  --lockfile FILE      instead of the one in force\n"
 	"  --json               a report: result or error, exit, duration,\n"
 	"                       memory\n"
-	"  --verbose            what the tool prints, to standard error\n\n"
+	"  --verbose            what the tool prints, to standard error\n"
+	"  --consent-once       give it its secrets, this time (`agentnode\n"
+	"                       consent add` does for longer)\n\n"
 	"Exit code 0: there is a result; 1: the tool failed; 125: it never\n"
 	"started; 137: it was ended (time, memory, or a result too long).\n\n"
 	"Example: agentnode run word-count --arg text='three small words'\n",

@@ -9,7 +9,10 @@
 #include <string.h>
 #include <time.h>
 
+#include "supervisor/command/explain_guard.h"
 #include "supervisor/command/explain_words.h"
+#include "supervisor/package/secret_need.h"
+#include "supervisor/policy/secret_grant.h"
 
 static const char *
 explain_facts_text(const json_t *object, const char *key)
@@ -203,6 +206,39 @@ explain_facts_tools(struct explain_facts *facts)
 	    json_is_array(tools) ? explain_words_names(tools) : json_null());
 }
 
+/* Is it given what it asks for? "" when it asks for nothing. */
+static const char *
+explain_facts_grant(struct explain_facts *facts)
+{
+	const struct run_entry *run = &facts->run;
+	enum secret_grant_state state = SECRET_GRANT_NONE;
+	struct json_fault fault = {""};
+	char key[DIGEST_HEX + 1];
+	struct secret_need need;
+	time_t expires;
+
+	if (secret_need_read(run->slug, run->entry, run->kind, &need, &fault) !=
+	    RESULT_OK)
+		explain_words_say(
+		    facts->answer, "", "and is refused: %s", fault.text);
+	else if (need.count == 0)
+		return "";
+	else if (secret_need_key(&need, key) != RESULT_OK ||
+		 secret_grant_find(key, time(NULL), &state, &expires, &fault) !=
+		     RESULT_OK)
+		explain_words_say(facts->answer, "",
+		    "but it cannot be told who consented: %s", fault.text);
+	else
+		explain_words_say(facts->answer, "",
+		    state == SECRET_GRANT_GOOD
+			? "they are given to it, from the environment of "
+			  "agentnode"
+			: "the consent to that is %s: 'agentnode consent add "
+			  "%s'",
+		    secret_grant_state_text(state), run->slug);
+	return secret_grant_state_text(state);
+}
+
 static void
 explain_facts_secrets(struct explain_facts *facts)
 {
@@ -214,6 +250,8 @@ explain_facts_secrets(struct explain_facts *facts)
 	explain_words_say(facts->answer, "secrets",
 	    json_array_size(keys) == 0 ? "none" : "asks for these, by name: %s",
 	    explain_words_list(keys, list));
+	explain_words_set(facts->answer, "secrets_consent",
+	    json_string(explain_facts_grant(facts)));
 	explain_words_set(facts->answer, "secrets",
 	    json_is_array(keys) ? explain_words_names(keys) : json_array());
 }
@@ -264,6 +302,7 @@ explain_facts_fill(struct explain_facts *facts)
 	explain_facts_files(facts);
 	explain_facts_tools(facts);
 	explain_facts_secrets(facts);
+	explain_guard_say(facts->answer, &facts->run);
 	explain_facts_limits(facts);
 	explain_words_llm(facts->answer, &facts->run);
 	explain_words_set(facts->answer, "kind", json_string(kind));

@@ -255,6 +255,7 @@ pack_run_start_sandbox(struct pack_run *run)
 	spec->stderr_fd = run->streams.work_err[1];
 	result = sandbox_start(run->base, run->plan.run.config, run->audit,
 	    spec, &handlers, run, &run->sandbox);
+	run_secret_clear(&run->plan.secret); /* the sandbox has its own */
 	mcp_streams_close_work(&run->streams);
 	return result;
 }

@@ -246,6 +246,9 @@ pack_run_plan_make(
 	if (result == RESULT_OK)
 		result = pack_run_plan_arguments(plan_r, options);
 	if (result == RESULT_OK)
+		result = run_secret_make(
+		    run, options->consent_once, &plan_r->secret);
+	if (result == RESULT_OK)
 		result = pack_run_plan_egress(run, &plan_r->package,
 		    &plan_r->egress, &plan_r->network_denied);
 	if (result == RESULT_OK)
@@ -258,6 +261,8 @@ pack_run_plan_make(
 	pack_run_plan_spec(&plan_r->package, &plan_r->spec);
 	plan_r->spec.argv = plan_r->argv;
 	plan_r->spec.image = run->image;
+	plan_r->spec.tier = tier_name(run->trust.tier);
+	plan_r->spec.secret = &plan_r->secret;
 	plan_r->spec.egress = plan_r->egress;
 	return pack_run_plan_time(plan_r, options);
 }
@@ -268,6 +273,7 @@ pack_run_plan_clear(struct pack_run_plan *plan)
 	fd_close(&plan->request_fd);
 	json_decref(plan->arguments);
 	json_decref(plan->egress);
+	run_secret_clear(&plan->secret);
 	plan->arguments = plan->egress = NULL;
 	free(plan->shim);
 	plan->shim = NULL;

@@ -13,6 +13,7 @@
 
 #include "supervisor/pack/pack_package.h"
 #include "supervisor/package/run_entry.h"
+#include "supervisor/package/run_secret.h"
 #include "supervisor/sandbox.h"
 
 #define PACK_RUN_PLAN_ARGS_MAX 256U
@@ -27,6 +28,7 @@ struct pack_run_plan_options {
 	size_t arg_count;
 	unsigned timeout_s; /* --timeout; 0: packs.timeout_s */
 	bool verbose, json;
+	bool consent_once; /* to its secrets, for this run */
 };
 
 struct pack_run_plan {
@@ -34,6 +36,7 @@ struct pack_run_plan {
 	struct pack_package package;
 	struct pack_function function;
 	struct sandbox_spec spec; /* streams are added later */
+	struct run_secret secret; /* owned */
 	json_t *egress;           /* owned */
 	bool network_denied;      /* it asks for an open one and has none */
 	char *shim;               /* owned */

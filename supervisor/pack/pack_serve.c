@@ -99,6 +99,9 @@ pack_serve_pack(
 	result = pack_run_plan_allowed(run, &package);
 	if (result == RESULT_OK)
 		result =
+		    run_secret_make(run, options->consent_once, &plan->secret);
+	if (result == RESULT_OK)
+		result =
 		    pack_run_plan_egress(run, &package, &plan->egress, &denied);
 	if (result == RESULT_OK)
 		result = pack_run_plan_words(
@@ -114,6 +117,8 @@ pack_serve_pack(
 	pack_run_plan_spec(&package, &plan->spec);
 	plan->spec.argv = plan->argv;
 	plan->spec.image = run->image;
+	plan->spec.tier = tier_name(run->trust.tier);
+	plan->spec.secret = &plan->secret;
 	plan->spec.egress = plan->egress;
 	return RESULT_OK;
 }
