@@ -51,7 +51,7 @@ fuzz_gate_pack_line(const struct gate_pack *pack)
 		if ((unsigned char)bytes[i] < 0x20 || bytes[i] == 0x7f)
 			abort();
 	mcp_json_init(&checker, &fuzz_gate_pack_key);
-	if (mcp_json_check(&checker, bytes, len, &position) != MCP_JSON_OK)
+	if (mcp_json_check(&checker, bytes, len - 1, &position) != MCP_JSON_OK)
 		abort();
 	mcp_json_free(&checker);
 }
