@@ -35,7 +35,8 @@ def packages():
 
 def volumes():
     out = engine_case.podman("volume", "ls", "--format={{.Name}}").stdout
-    return {v for v in out.split() if "word-count" in v or "py-agent" in v}
+    return {v for v in out.split() if "-word-count-2.0.0-" in v
+            or "-other-words-" in v}
 
 
 def example():
