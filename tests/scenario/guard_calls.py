@@ -15,10 +15,7 @@ import mcp_setup
 from harness import agentnode, check
 from mcp_client import Client
 
-MANY = {"guard": {"rate_limits": {"default": {
-    "calls_per_minute": 100000, "calls_per_hour": 100000,
-    "burst_size": 10000}}}}
-home = mcp_setup.home(extra=MANY, registry=True)
+home = mcp_setup.home(mcp_setup.MANY_CALLS, registry=True)
 mcp_setup.install(home, mcp_setup.MEMORY, "--name", "memory",
                   "--state", "1m", "--env",
                   "MEMORY_FILE_PATH=/state/memory.jsonl")

@@ -153,7 +153,7 @@ def orphans():
 
 def main():
     harness.need("podman")
-    home = mcp_setup.home()
+    home = mcp_setup.home(mcp_setup.MANY_CALLS)
     mcp_setup.install(home, mcp_setup.package({"server.py": SERVER},
                                               "fighter"),
                       "--name", "fighter", "--entry", "server.py")

@@ -200,7 +200,8 @@ def dies(home):
 
 def main():
     harness.need(DRIVE)
-    home = mcp_setup.home({"mcp": {"start_timeout_s": 30}})
+    home = mcp_setup.home({"mcp": {"start_timeout_s": 30},
+                           **mcp_setup.MANY_CALLS})
     folder = odd_package()
     try:
         mcp_setup.install(home, folder, "--name", "odd")

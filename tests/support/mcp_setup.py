@@ -13,6 +13,12 @@ FILESYSTEM = "npm:@modelcontextprotocol/server-filesystem@2026.8.31"
 MEMORY = "npm:@modelcontextprotocol/server-memory@2026.8.31"
 
 
+# For scenarios that call more than a person's client does.
+MANY_CALLS = {"guard": {"rate_limits": {"default": {
+    "burst_size": 100000, "calls_per_minute": 100000,
+    "calls_per_hour": 100000}}}}
+
+
 def mirrors():
     """Where the registry is reached through a mirror at a special address,
     the host's configuration says so, as it would in a company."""
