@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "supervisor/agent/tool_refusal.h"
 #include "supervisor/engine/gate_part.h"
+#include "supervisor/mcp/guard_live.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/mcp/mcp_trees.h"
 #include "supervisor/pack/pack_serve.h"
@@ -53,6 +54,7 @@ struct tool_session {
 	struct sandbox *sandbox;
 	struct gate_part *gate;
 	struct guard_desk *desk;
+	struct guard_live *live;
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_ready, gate_told, gate_done, gate_ended;
 	struct sandbox_outcome outcome;
@@ -293,9 +295,11 @@ tool_session_start_desk(struct tool_session *session)
 	enum result result =
 	    guard_desk_new(session->audit, &spec, &session->desk);
 
-	if (result == RESULT_OK)
-		gate_part_guard(session->gate, session->desk);
-	return result;
+	if (result != RESULT_OK)
+		return result;
+	gate_part_guard(session->gate, session->desk);
+	return guard_live_new(session->base, session->desk, &session->plan,
+	    &session->options, &session->live);
 }
 
 /* --- the sandbox -------------------------------------------------------- */
@@ -516,6 +520,7 @@ tool_session_free(struct tool_session **session)
 		return;
 	*session = NULL;
 	gate_part_free(&gone->gate);
+	guard_live_free(&gone->live);
 	guard_desk_free(&gone->desk);
 	sandbox_free(&gone->sandbox);
 	mcp_trees_free(&gone->trees);

@@ -355,7 +355,9 @@ const struct command command_guard_rows[] = {
 	"execute, credential_use, network_egress or unknown; ANSWER is allow,\n"
 	"prompt or deny. A prompt is answered by the consent that installing\n"
 	"the package was; without one, where nobody can be asked, it is a\n"
-	"denial. Servers that run already keep the rules they began with.\n\n"
+	"denial. For servers that run already what is narrower counts at "
+	"once,\n"
+	"what is wider with their next run.\n\n"
 	"  --tool SLUG/TOOL   for this tool only; wins over the answer for\n"
 	"                     all\n\n"
 	"Example: agentnode guard set delete deny --tool files/delete_file\n",

@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/command/command.h"
+#include "supervisor/mcp/guard_live.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/mcp_streams.h"
@@ -46,6 +47,7 @@ struct mcp_run {
 	struct sandbox *sandbox;
 	struct gate_part *gate;
 	struct guard_desk *desk;
+	struct guard_live *live; /* the rules, while they change */
 	struct mcp_trees *trees;
 	struct run_log log; /* our own */
 	struct event *signals[MCP_RUN_SIGNALS];
@@ -269,9 +271,11 @@ mcp_run_start_desk(struct mcp_run *run)
 	    .rates = guard_make_rates(run->plan.run.config, slug, false)};
 	enum result result = guard_desk_new(run->audit, &spec, &run->desk);
 
-	if (result == RESULT_OK)
-		gate_part_guard(run->gate, run->desk);
-	return result;
+	if (result != RESULT_OK)
+		return result;
+	gate_part_guard(run->gate, run->desk);
+	return guard_live_new(
+	    run->base, run->desk, &run->plan, run->options, &run->live);
 }
 
 static void
@@ -362,6 +366,7 @@ static void
 mcp_run_clear(struct mcp_run *run)
 {
 	gate_part_free(&run->gate);
+	guard_live_free(&run->live);
 	guard_desk_free(&run->desk);
 	sandbox_free(&run->sandbox);
 	mcp_trees_free(&run->trees);

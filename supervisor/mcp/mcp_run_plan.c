@@ -321,12 +321,11 @@ mcp_run_plan_caller(
 		   json_integer((json_int_t)caller->result_max)) == 0;
 }
 
-/* What calls are judged by, in the gate. */
-static json_t *
-mcp_run_plan_guard(
-    const struct mcp_run_plan *plan, const struct mcp_run_options *options)
+json_t *
+mcp_run_plan_guard(const struct mcp_run_plan *plan,
+    const struct mcp_run_options *options, const struct config *config)
 {
-	const struct guard_make make = {.config = plan->run.config,
+	const struct guard_make make = {.config = config,
 	    .entry = plan->run.entry,
 	    .consented = plan->run.agreed,
 	    .slug = plan->package.slug,
@@ -357,8 +356,9 @@ mcp_run_plan_gate(
 	    "list_timeout_s", (json_int_t)start_s, "json", options->json,
 	    "log_level", config_text(config, "log.level"), "no_landlock",
 	    config_override(config, "no_landlock"));
-	good = object != NULL && json_object_set_new(object, "guard",
-				     mcp_run_plan_guard(plan, options)) == 0;
+	good = object != NULL &&
+	       json_object_set_new(object, "guard",
+		   mcp_run_plan_guard(plan, options, plan->run.config)) == 0;
 	if (good && options->caller != NULL)
 		good = mcp_run_plan_caller(object, options->caller, line_max);
 	if (good && plan->package.tools != NULL) {

@@ -68,6 +68,10 @@ enum result mcp_run_plan_decide(
     const struct mcp_run_options *options, struct mcp_run_plan *plan);
 void mcp_run_plan_clear(struct mcp_run_plan *plan);
 
+/* What calls are judged by, as a configuration says; NULL: no memory. */
+json_t *mcp_run_plan_guard(const struct mcp_run_plan *plan,
+    const struct mcp_run_options *options, const struct config *config);
+
 /* The options object of the gate's config message; NULL: no memory. */
 json_t *mcp_run_plan_gate(
     const struct mcp_run_plan *plan, const struct mcp_run_options *options);

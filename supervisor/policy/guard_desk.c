@@ -37,6 +37,10 @@ struct guard_desk {
 	struct guard_desk_row rows[GUARD_DESK_WAITING_MAX];
 	json_t *tools; /* owned: calls made, by tool */
 	uint64_t allowed, denied;
+	/* Of a configuration that changed; object NULL: it did not. */
+	json_t *object;
+	struct guard_plan plan;
+	bool unknown; /* it cannot be read */
 	void (*done)(void *context);
 	void *done_context;
 	bool finished;
@@ -164,6 +168,45 @@ guard_desk_rate(struct guard_desk_row *row)
 }
 
 void
+guard_desk_rules(
+    struct guard_desk *desk, json_t *plan, const struct guard_rates *rates)
+{
+	struct json_fault fault = {""};
+
+	json_decref(desk->object);
+	desk->object = plan;
+	desk->unknown = plan == NULL || guard_plan_read(plan, desk->package,
+					    &desk->plan, &fault) != RESULT_OK;
+	if (!desk->unknown)
+		desk->rates = *rates;
+}
+
+/* What the gate let pass by the rules it began with. */
+static void
+guard_desk_judge(struct guard_desk_row *row)
+{
+	const struct guard_desk *desk = row->desk;
+	struct guard_verdict verdict;
+
+	if (desk->unknown) {
+		(void)snprintf(
+		    row->code, sizeof(row->code), "%s", GUARD_CODE_UNAVAILABLE);
+		(void)snprintf(row->detail, sizeof(row->detail),
+		    "Guard's rules cannot be read any more; 'agentnode config "
+		    "list' says why");
+		return;
+	}
+	if (desk->object == NULL)
+		return;
+	guard_plan_judge(&desk->plan, row->tool, &verdict);
+	if (verdict.code[0] == '\0')
+		return;
+	(void)snprintf(row->code, sizeof(row->code), "%s", verdict.code);
+	guard_plan_sentence(
+	    &desk->plan, row->tool, &verdict, row->detail, sizeof(row->detail));
+}
+
+void
 guard_desk_ask(struct guard_desk *desk, const struct guard_desk_ask *ask)
 {
 	struct guard_desk_row *row = guard_desk_free_row(desk);
@@ -181,6 +224,8 @@ guard_desk_ask(struct guard_desk *desk, const struct guard_desk_ask *ask)
 	(void)snprintf(row->code, sizeof(row->code), "%s", ask->code);
 	(void)snprintf(row->actions, sizeof(row->actions), "%s", ask->actions);
 	(void)snprintf(row->detail, sizeof(row->detail), "%s", ask->detail);
+	if (row->code[0] == '\0')
+		guard_desk_judge(row);
 	if (row->code[0] != '\0')
 		guard_desk_deny(row);
 	else
@@ -279,5 +324,6 @@ guard_desk_free(struct guard_desk **desk)
 	for (size_t i = 0; i < GUARD_DESK_WAITING_MAX; i++)
 		audit_forget(gone->audit, &gone->rows[i]);
 	json_decref(gone->tools);
+	json_decref(gone->object);
 	free(gone);
 }

@@ -50,6 +50,10 @@ enum result guard_desk_new(struct audit *audit,
 /* Who is answered. */
 void guard_desk_on_answer(
     struct guard_desk *desk, guard_desk_answer *answer, void *context);
+/* From now on calls are judged by this plan too (taken), and have these
+ * rates. plan NULL: the rules cannot be known, and no call is made. */
+void guard_desk_rules(
+    struct guard_desk *desk, json_t *plan, const struct guard_rates *rates);
 void guard_desk_ask(struct guard_desk *desk, const struct guard_desk_ask *ask);
 
 /* The run is over: how many calls were made and denied goes on record, if

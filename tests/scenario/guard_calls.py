@@ -115,6 +115,31 @@ one.close()
 agentnode(home, "guard", "unset", "delete", "--tool", "memory/delete_entities")
 agentnode(home, "guard", "unset", "delete")
 
+# Rules that change while the server runs.
+one = client()
+check("before a change", "result" in call(
+    one, "delete_entities", 30, entityNames=["x"]))
+agentnode(home, "guard", "set", "delete", "deny")
+time.sleep(1)
+denied("what is narrowed counts at once", call(
+    one, "delete_entities", 30, entityNames=["x"]), "guard_denied")
+agentnode(home, "guard", "unset", "delete")
+time.sleep(1)
+check("what the run began with comes back", "result" in call(
+    one, "delete_entities", 30, entityNames=["x"]))
+config = os.path.join(home, ".agentnode", "config.json")
+with open(config) as file:
+    text = file.read()
+with open(config, "w") as file:
+    file.write(text + "}")
+time.sleep(1)
+answer = call(one, "read_graph", 30)
+check("rules that cannot be read allow nothing",
+      reason(answer) == "guard_unavailable", answer)
+with open(config, "w") as file:
+    file.write(text)
+one.close()
+
 # Strict; and a tool that nobody agreed to.
 one = client(AGENTNODE_GUARD_STRICT=1)
 denied("strict denies", call(one, "delete_entities", 30, entityNames=["x"]),
