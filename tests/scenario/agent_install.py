@@ -5,6 +5,7 @@ manifest is one sentence with its place and leaves nothing; an entry that was
 changed or comes from a stranger does not run; list, info, verify, remove."""
 import json
 import os
+import secrets
 import shutil
 
 import engine_case
@@ -20,6 +21,9 @@ lock = os.path.join(home, ".agentnode", "agentnode.lock")
 def folder(change=lambda text: text, name="py"):
     path = os.path.join(harness.folder(), name)
     shutil.copytree(SOURCE, path)
+    # Its volume, named after the content, is this scenario's own.
+    with open(os.path.join(path, "tests.txt"), "w", encoding="ascii") as file:
+        file.write(secrets.token_hex(8))
     place = os.path.join(path, "agentnode.yaml")
     with open(place, encoding="utf-8") as file:
         text = change(file.read())

@@ -4,6 +4,7 @@ pack, its lockfile entry can be written over by hand and sealed anew, as a
 team's own tool would, and its tools are run."""
 import json
 import os
+import secrets
 
 import engine_case
 import harness
@@ -23,6 +24,10 @@ capabilities:
 """
 
 
+# A volume is named after its content: of every scenario its own.
+TOKEN = secrets.token_hex(8)
+
+
 class PackCase:
     def __init__(self, extra=None):
         self.home = mcp_setup.home(extra)
@@ -35,7 +40,7 @@ class PackCase:
     def put(self, slug, files, tools, runtime="python"):
         """Install files as a pack; tools: objects of the manifest."""
         folder = mcp_setup.package({
-            **files, "agentnode.yaml": MANIFEST.format(
+            **files, "tests.txt": TOKEN + "\n", "agentnode.yaml": MANIFEST.format(
                 slug=slug, runtime=runtime, tools=json.dumps(tools))}, slug)
         result = self.run("install", folder, "--yes", "--json", timeout=300)
         if not check(f"{slug} is installed", result.code == 0, result):
