@@ -14,7 +14,6 @@ LIBRARIES = {
     "tabulate": (["tabulate.py"], []),
     "python-dateutil": (["dateutil"], ["six>=1.5"]),
     "six": (["six.py"], []),
-    "markdown": (["markdown"], []),
 }
 DATE = (2020, 1, 1, 0, 0, 0)
 
