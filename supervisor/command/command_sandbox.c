@@ -251,7 +251,8 @@ const struct command command_sandbox_rows[] = {
 	"Engine, runtime, limits, image, kernel; then starts a sandbox and\n"
 	"compares its walls. With SLUG also that package as a run would see\n"
 	"it: entry, tier, where it may run and whether it was built for it,\n"
-	"consent, volume, destinations. Exit 0 when all is well, 1 when not.\n\n"
+	"consent, secrets, volume, destinations. Exit 0 when all is well, 1\n"
+	"when not.\n\n"
 	"  --quick   without starting a sandbox\n\n"
 	"Example: agentnode sandbox doctor\n",
 	command_sandbox_doctor},

@@ -10,6 +10,7 @@
 
 #include "supervisor/agent/agent_package.h"
 #include "supervisor/mcp/mcp_package.h"
+#include "supervisor/pack/pack_package.h"
 
 enum result
 package_verdict_open(
@@ -35,26 +36,6 @@ package_verdict_text(const json_t *entry, const char *key)
 	return text != NULL ? text : "";
 }
 
-/* A tool pack needs its seal; what its tools call is asked at the run. */
-static bool
-package_verdict_pack(
-    const char *slug, const json_t *entry, struct json_fault *fault)
-{
-	const char *keys[] = {"version", "sandbox_volume",
-	    "volume_content_hash", "volume_host_path"};
-
-	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
-		if (package_verdict_text(entry, keys[i])[0] != '\0')
-			continue;
-		json_field_fault(fault,
-		    "%.60s has no %s, so what would run is not sealed; install "
-		    "it again",
-		    slug, keys[i]);
-		return false;
-	}
-	return true;
-}
-
 /* Is the entry whole, as its kind needs it? */
 static bool
 package_verdict_whole(const char *slug, const json_t *entry,
@@ -62,6 +43,7 @@ package_verdict_whole(const char *slug, const json_t *entry,
 {
 	struct mcp_package package;
 	struct agent_package agent;
+	struct pack_package pack;
 
 	if (verdict->kind == BOUNDARY_MCP) {
 		if (mcp_package_read(slug, entry, &package, fault) != RESULT_OK)
@@ -76,7 +58,8 @@ package_verdict_whole(const char *slug, const json_t *entry,
 		return agent_package_read(slug, entry, &agent, fault) ==
 		       RESULT_OK;
 	if (verdict->kind == BOUNDARY_TOOLPACK)
-		return package_verdict_pack(slug, entry, fault);
+		return pack_package_read(slug, entry, &pack, fault) ==
+		       RESULT_OK;
 	return verdict->kind == BOUNDARY_SKILL;
 }
 

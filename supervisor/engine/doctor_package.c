@@ -9,10 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/engine/doctor.h"
 #include "supervisor/package/run_entry.h"
+#include "supervisor/package/secret_need.h"
+#include "supervisor/policy/secret_grant.h"
 
 #define DOCTOR_PACKAGE_MISSING "it is not installed"
 
@@ -139,6 +142,41 @@ doctor_package_consent(struct doctor *doctor, struct doctor_finding *finding)
 			: asked.fault.text);
 }
 
+/* Is it given the secrets that it asks for? Their values are the run's. */
+static void
+doctor_package_secrets(struct doctor *doctor, struct doctor_finding *finding)
+{
+	enum secret_grant_state state = SECRET_GRANT_NONE;
+	struct json_fault fault = {""};
+	char key[DIGEST_HEX + 1];
+	struct secret_need need;
+	time_t expires;
+	enum result result;
+
+	if (doctor->package == NULL) {
+		doctor_say(finding, false, DOCTOR_PACKAGE_MISSING);
+		return;
+	}
+	doctor_fix(finding, "agentnode consent add %s", doctor->slug);
+	result = secret_need_read(doctor->slug, doctor->package->entry,
+	    doctor->package->kind, &need, &fault);
+	if (result == RESULT_OK && need.count == 0) {
+		doctor_say(finding, true, "it asks for none");
+		return;
+	}
+	if (result == RESULT_OK)
+		result = secret_need_key(&need, key);
+	if (result == RESULT_OK)
+		result = secret_grant_find(
+		    key, time(NULL), &state, &expires, &fault);
+	if (result != RESULT_OK)
+		doctor_say(finding, false, "%.300s", fault.text);
+	else
+		doctor_say(finding, state == SECRET_GRANT_GOOD,
+		    "it asks for %zu: the consent is %s", need.count,
+		    secret_grant_state_text(state));
+}
+
 static void
 doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 {
@@ -211,6 +249,7 @@ const struct doctor_check doctor_package_checks[] = {
     {"package_tier", doctor_package_tier},
     {"package_place", doctor_package_place},
     {"package_consent", doctor_package_consent},
+    {"package_secrets", doctor_package_secrets},
     {"package_volume", doctor_package_volume},
     {"package_egress", doctor_package_egress},
     {NULL, NULL},

@@ -180,13 +180,16 @@ run_entry_build(struct run_entry *run)
 		    run->slug, mode);
 		return run_entry_fail(run, RESULT_REFUSED, RUN_ENTRY_STALE);
 	}
-	run->on_host = run->verdict.place == BOUNDARY_HOST;
-	if (run->on_host)
-		return RESULT_OK;
-	json_field_fault(&run->fault,
-	    "%.60s was built for the host under an older policy, and by now "
-	    "%s; install it again",
-	    run->slug, run->verdict.reason);
+	if (run->verdict.place == BOUNDARY_HOST)
+		json_field_fault(&run->fault,
+		    "%.60s was built for the host, and packages run in the "
+		    "sandbox alone here; install it again",
+		    run->slug);
+	else
+		json_field_fault(&run->fault,
+		    "%.60s was built for the host under an older policy, and "
+		    "by now %s; install it again",
+		    run->slug, run->verdict.reason);
 	return run_entry_fail(run, RESULT_REFUSED, RUN_ENTRY_STALE);
 }
 

@@ -21,7 +21,7 @@
 #define RUN_ENTRY_PATH_MAX 4096U
 #define RUN_ENTRY_CODE_MAX 64U
 #define RUN_ENTRY_SHOWN_MAX 60U
-/* build_mode says host, and the host's policy says sandbox by now. */
+/* build_mode says host: the policy has changed, or it was never ours. */
 #define RUN_ENTRY_STALE "host_build_stale"
 
 struct run_entry {
@@ -36,8 +36,8 @@ struct run_entry {
 	enum boundary_kind kind;
 	struct trust_verdict trust;
 	struct boundary_verdict verdict;
-	/* Built for the host, and it may run there. Everything else runs in
-	 * the sandbox, whatever the verdict says it might. */
+	/* It runs on the host. False: nothing does, whatever the verdict
+	 * says it might. */
 	bool on_host;
 	char code[RUN_ENTRY_CODE_MAX]; /* why not, when something failed */
 	struct json_fault fault;

@@ -299,6 +299,13 @@ def revoked(home):
     check("there is nothing more to revoke",
           agentnode(home, "consent", "revoke", "keeper").code == 1)
     refused(home, "revoked", "credentials_consent_revoked")
+    rows = {row["check"]: row for row in agentnode(
+        home, "sandbox", "doctor", "keeper", "--quick", "--json",
+        timeout=120).json()["checks"]}
+    check("doctor says so", not rows["package_secrets"]["ok"]
+          and "revoked" in rows["package_secrets"]["detail"]
+          and "consent add" in rows["package_secrets"]["fix"]
+          and rows["package_consent"]["ok"], rows)
     check("it is in the chain", len(records(home, "consent_revoked")) == 2)
     add(home, code=3)
     refused(home, "asked without a terminal", "credentials_consent_revoked")
