@@ -3,6 +3,7 @@
 add_unit_test(guard LIBRARIES guard_pure)
 add_unit_test(guard_arguments LIBRARIES guard_arguments)
 add_fuzz_target(guard_arguments LIBRARIES guard_arguments)
+add_unit_test(guard_make LIBRARIES supervisor_policy)
 add_unit_test(rate LIBRARIES ledger_budget)
 add_scenario(guard_cli TIMEOUT 240)
 add_scenario(guard_calls TIMEOUT 600)
