@@ -54,9 +54,9 @@ struct sandbox_port {
 };
 
 struct sandbox_limits {
-	uint64_t memory; /* bytes; 0: config's default */
+	uint64_t memory;          /* bytes; 0: config's default */
 	unsigned pids, cpu_milli; /* 1000 = one CPU */
-	unsigned wall_s;    /* 0: no limit */
+	unsigned wall_s;          /* 0: no limit */
 };
 
 struct sandbox_spec {

@@ -40,7 +40,7 @@ enum config_shape {
 	CONFIG_OVERRIDES,  /* objects of Guard (config_guard.h) */
 	CONFIG_RATES,
 	CONFIG_AGENTS,
-	CONFIG_WORD        /* list: each one of choices */
+	CONFIG_WORD /* list: each one of choices */
 };
 
 /* How the team policy narrows the key; it never widens. */
