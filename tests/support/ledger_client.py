@@ -1,4 +1,4 @@
-"""Plays the supervisor for the real agentnode-ledger: config with its two
+"""Plays the supervisor for the real agentnode-ledger: config with its
 descriptors, records, answers."""
 import array
 import json
@@ -19,7 +19,10 @@ class Ledger:
         ours.settimeout(20)
         self.socket = ours
         log_fd = os.open(log, os.O_WRONLY | os.O_APPEND | os.O_CREAT, 0o600)
-        dir_fd = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        fds = [log_fd, os.open(folder, os.O_RDONLY | os.O_DIRECTORY)]
+        key = os.path.join(os.path.dirname(folder), "audit.key")
+        if os.path.exists(key):  # a home that agentnode used already
+            fds.append(os.open(key, os.O_RDONLY))
 
         def place():
             os.dup2(theirs.fileno(), 3)
@@ -29,9 +32,9 @@ class Ledger:
             stderr=log_fd, env={}, close_fds=False, preexec_fn=place)
         theirs.close()
         self.send({"v": 1, "type": "config", "id": 0, "options": options},
-                  [log_fd, dir_fd])
-        os.close(log_fd)
-        os.close(dir_fd)
+                  fds)
+        for fd in fds:
+            os.close(fd)
         self.first = self.receive()
 
     def send(self, message, fds=()):
