@@ -240,7 +240,8 @@ command_guard_changed(const char *action, const char *target)
 	printf("%s%s%s: %s\n", target != NULL ? target : "",
 	    target != NULL ? " " : "", action, guard_answer_name(answer));
 	if (config_bool(config, "guard.strict"))
-		fprintf(stderr, "guard.strict is on: no other rule counts.\n");
+		fprintf(
+		    stderr, "guard.strict is on: no other rule widens it.\n");
 	config_free(&config);
 	return COMMAND_DONE;
 }

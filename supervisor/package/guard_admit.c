@@ -68,6 +68,23 @@ guard_admit_judged(struct run_entry *run, const char *tool,
 	return guard_admit_refuse(run, GUARD_CODE_ARGUMENTS, sentence);
 }
 
+/* What is denied comes first: a yes to a question about the schema must not
+ * let pass what stands behind it. */
+static enum guard_arguments_fault
+guard_admit_fault(const struct guard_arguments_rules *rules, const char *text,
+    char where_r[GUARD_ARGUMENTS_WHERE_MAX])
+{
+	struct mcp_span span = mcp_cursor_value(text, strlen(text));
+	struct guard_arguments_rules denied = *rules;
+	enum guard_arguments_fault fault;
+
+	denied.only_denied = true;
+	fault = guard_arguments_check(&denied, span, where_r);
+	return fault != GUARD_ARGUMENTS_OK
+		   ? fault
+		   : guard_arguments_check(rules, span, where_r);
+}
+
 static enum result
 guard_admit_arguments(struct run_entry *run, const struct guard_plan *plan,
     const struct guard_admit *call)
@@ -83,8 +100,7 @@ guard_admit_arguments(struct run_entry *run, const struct guard_plan *plan,
 		json_field_fault(&run->fault, "out of memory");
 		return run_entry_fail(run, RESULT_NO_MEMORY, "internal");
 	}
-	fault = guard_arguments_check(
-	    &rules, mcp_cursor_value(text, strlen(text)), where);
+	fault = guard_admit_fault(&rules, text, where);
 	free(text);
 	return fault == GUARD_ARGUMENTS_OK
 		   ? RESULT_OK

@@ -253,7 +253,8 @@ const struct config_key config_table[] = {
 	{.name = "guard.strict", .type = CONFIG_BOOL, .narrow = CONFIG_TRUE,
 	 .default_text = "false", .environment = "AGENTNODE_GUARD_STRICT",
 	 .sentence = "Guard denies delete, write_external, execute and unknown "
-	    "whatever else is set, and asks before the others."},
+	    "and asks before write_local and credential_use at least, "
+	    "whatever else is set; the other rules can only be stricter."},
 	ANSWER("delete", "prompt", "take something away"),
 	ANSWER("write_external", "prompt", "write or send to others"),
 	ANSWER("execute", "prompt", "run programs or code"),

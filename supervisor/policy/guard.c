@@ -298,10 +298,13 @@ guard_each(const struct guard_rules *rules, const struct guard_subject *subject,
 
 		if ((decision->actions & GUARD_BIT(i)) == 0)
 			continue;
-		decision->sources[i] = "strict";
-		answer = rules->strict ? guard_rows[i].strict
-				       : guard_resolve(rules, subject, action,
-					     &decision->sources[i]);
+		answer = guard_resolve(
+		    rules, subject, action, &decision->sources[i]);
+		/* Strict narrows what the other rules leave. */
+		if (rules->strict && guard_rows[i].strict < answer) {
+			decision->sources[i] = "strict";
+			answer = guard_rows[i].strict;
+		}
 		decision->answers[i] = answer;
 		if (answer == GUARD_PROMPT)
 			decision->prompting |= (guard_actions)GUARD_BIT(i);

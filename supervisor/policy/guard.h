@@ -48,7 +48,9 @@ struct guard_subject {
 
 /* What the configuration says (guard.*); filled by guard_rules_load. */
 struct guard_rules {
-	bool strict; /* AGENTNODE_GUARD_STRICT or guard.strict */
+	/* AGENTNODE_GUARD_STRICT or guard.strict: a ceiling, never wider
+	 * than what the other rules say. */
+	bool strict;
 	enum guard_answer global[GUARD_ACTION_COUNT];
 	/* Of this slug/tool; GUARD_ALLOW..DENY where override_set has the
 	 * bit. */

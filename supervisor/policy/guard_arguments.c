@@ -32,6 +32,17 @@ guard_arguments_rules(bool inside, bool network, const json_t *schema)
 	    .keys_max = 10000};
 }
 
+/* What a schema says is not as it should be. */
+static enum guard_arguments_fault
+guard_arguments_asked(
+    const struct guard_arguments_walk *walk, enum guard_arguments_fault fault)
+{
+	return walk->rules->only_denied &&
+		       guard_arguments_answer(fault) == GUARD_PROMPT
+		   ? GUARD_ARGUMENTS_OK
+		   : fault;
+}
+
 /* --- texts -------------------------------------------------------------- */
 
 /* A ".." between separators, where there is one at all. */
@@ -93,7 +104,8 @@ guard_arguments_read(const struct guard_arguments_walk *walk, const char *text,
 	if (!walk->rules->network && guard_arguments_is_url(text) &&
 	    !guard_schema_is_url(schema))
 		return GUARD_ARGUMENTS_URL;
-	return guard_schema_text(schema, text, len);
+	return guard_arguments_asked(
+	    walk, guard_schema_text(schema, text, len));
 }
 
 static enum guard_arguments_fault
@@ -146,19 +158,24 @@ guard_arguments_object(struct guard_arguments_walk *walk, struct mcp_span value,
 	size_t before;
 
 	if (!mcp_cursor_enter(value, &cursor))
-		return guard_schema_object(schema, value);
+		return guard_arguments_asked(
+		    walk, guard_schema_object(schema, value));
 	while (fault == GUARD_ARGUMENTS_OK &&
 	       mcp_cursor_member(&cursor, &key, &member)) {
 		if (++walk->keys > walk->rules->keys_max)
 			return GUARD_ARGUMENTS_MANY_KEYS;
 		before = guard_arguments_enter_key(walk, key);
-		fault = guard_arguments_value(
-		    walk, member, guard_schema_member(schema, key), depth + 1);
+		/* A key is a text as any: maps of paths to contents exist. */
+		fault = guard_arguments_string(walk, key, NULL);
+		if (fault == GUARD_ARGUMENTS_OK)
+			fault = guard_arguments_value(walk, member,
+			    guard_schema_member(schema, key), depth + 1);
 		if (fault == GUARD_ARGUMENTS_OK)
 			walk->where[before] = '\0';
 	}
-	return fault != GUARD_ARGUMENTS_OK ? fault
-					   : guard_schema_object(schema, value);
+	if (fault != GUARD_ARGUMENTS_OK)
+		return fault;
+	return guard_arguments_asked(walk, guard_schema_object(schema, value));
 }
 
 static enum guard_arguments_fault
@@ -172,7 +189,8 @@ guard_arguments_array(struct guard_arguments_walk *walk, struct mcp_span value,
 	struct mcp_span item;
 
 	if (!mcp_cursor_enter(value, &cursor))
-		return guard_schema_array(schema, 0);
+		return guard_arguments_asked(
+		    walk, guard_schema_array(schema, 0));
 	while (fault == GUARD_ARGUMENTS_OK && mcp_cursor_item(&cursor, &item)) {
 		(void)snprintf(walk->where + before,
 		    GUARD_ARGUMENTS_WHERE_MAX - before, "[%zu]", count++);
@@ -181,7 +199,7 @@ guard_arguments_array(struct guard_arguments_walk *walk, struct mcp_span value,
 	if (fault != GUARD_ARGUMENTS_OK)
 		return fault;
 	walk->where[before] = '\0';
-	return guard_schema_array(schema, count);
+	return guard_arguments_asked(walk, guard_schema_array(schema, count));
 }
 
 static enum guard_arguments_fault
@@ -200,7 +218,8 @@ guard_arguments_value(struct guard_arguments_walk *walk, struct mcp_span value,
 	if (fault == GUARD_ARGUMENTS_URL && guard_schema_is_url(schema))
 		fault = GUARD_ARGUMENTS_OK;
 	if (fault == GUARD_ARGUMENTS_OK)
-		fault = guard_schema_kind(schema, value);
+		fault = guard_arguments_asked(
+		    walk, guard_schema_kind(schema, value));
 	if (fault != GUARD_ARGUMENTS_OK)
 		return fault;
 	switch (kind) {
@@ -213,7 +232,8 @@ guard_arguments_value(struct guard_arguments_walk *walk, struct mcp_span value,
 			   ? GUARD_ARGUMENTS_OK
 			   : guard_arguments_string(walk, value, schema);
 	case MCP_VALUE_NUMBER:
-		return guard_schema_number(schema, value);
+		return guard_arguments_asked(
+		    walk, guard_schema_number(schema, value));
 	case MCP_VALUE_LITERAL:
 		return GUARD_ARGUMENTS_OK;
 	case MCP_VALUE_NONE:

@@ -45,6 +45,7 @@ struct guard_arguments_rules {
 	bool inside;          /* a sandbox: absolute paths are its own */
 	bool network;         /* it reaches hosts */
 	const json_t *schema; /* sealed with the package; NULL: none */
+	bool only_denied;     /* what a person could be asked is no fault */
 	size_t bytes_max, text_max, depth_max, keys_max;
 };
 
@@ -52,8 +53,10 @@ struct guard_arguments_rules {
 struct guard_arguments_rules guard_arguments_rules(
     bool inside, bool network, const json_t *schema);
 
-/* The first fault of arguments; absent ones are an empty object. where_r is
- * the path of its value, printable ASCII ("$.files[2].path"). */
+/* The first fault of arguments, keys and values; absent ones are an empty
+ * object. where_r is the path of its value, printable ASCII
+ * ("$.files[2].path"). That a person could be asked about it says nothing of
+ * what stands behind it: look with only_denied before asking. */
 enum guard_arguments_fault guard_arguments_check(
     const struct guard_arguments_rules *rules, struct mcp_span arguments,
     char where_r[GUARD_ARGUMENTS_WHERE_MAX]);

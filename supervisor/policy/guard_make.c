@@ -68,7 +68,8 @@ guard_make_override(const struct config *config, const char *target,
     enum guard_action action, enum guard_answer *answer_r)
 {
 	const json_t *own = config_json(config, "guard.tool_overrides");
-	enum guard_answer global = guard_make_global(config, action);
+	const json_t *team = config_ceiling(config, "guard.tool_overrides");
+	enum guard_answer global = guard_make_global(config, action), most;
 
 	if (guard_make_word(json_object_get(json_object_get(own, target),
 				guard_action_name(action)),
@@ -76,9 +77,13 @@ guard_make_override(const struct config *config, const char *target,
 		*answer_r = guard_make_held(config, target, action, *answer_r);
 		return true;
 	}
-	/* The team's own word for a tool narrows, and only narrows. */
+	/* The team's own word for a tool narrows, and only narrows; it holds
+	 * against an agent's approval even where all tools are as narrow. */
 	*answer_r = guard_make_held(config, target, action, global);
-	return *answer_r < global;
+	return guard_make_word(json_object_get(json_object_get(team, target),
+				   guard_action_name(action)),
+		   &most) &&
+	       most != GUARD_ALLOW;
 }
 
 /* {"delete":"deny"}; empty when the tool has nothing of its own. */

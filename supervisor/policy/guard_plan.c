@@ -272,7 +272,7 @@ guard_plan_remedy(const struct guard_decision *decision)
 {
 	if (strcmp(decision->source, "strict") == 0)
 		return "guard.strict (AGENTNODE_GUARD_STRICT) is on and no "
-		       "other rule counts";
+		       "other rule widens it";
 	if (strcmp(decision->source, "critical") == 0)
 		return "no rule allows that: a package with an attestation "
 		       "has less risk, and so has one without secrets";

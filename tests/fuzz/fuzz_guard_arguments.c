@@ -24,33 +24,39 @@ fuzz_guard_arguments_where(const char *where)
 	}
 }
 
-/* The texts of the object itself, looked at in another way. */
+static void
+fuzz_guard_arguments_text(struct mcp_span value)
+{
+	static const char *const never[] = {"/../", "\\..\\", "/..\\", NULL};
+	char text[4096];
+	size_t size;
+
+	if (value.len > sizeof(text))
+		return;
+	if (!mcp_cursor_decode(value, text, sizeof(text), &size))
+		abort();
+	if (strncmp(text, "../", 3) == 0 ||
+	    (size > 2 && strcmp(text + size - 3, "/..") == 0))
+		abort();
+	for (size_t i = 0; never[i] != NULL; i++) {
+		if (strstr(text, never[i]) != NULL)
+			abort();
+	}
+}
+
+/* Keys and texts of the object itself, looked at in another way. */
 static void
 fuzz_guard_arguments_texts(const char *bytes, size_t len)
 {
-	static const char *const never[] = {"/../", "\\..\\", "/..\\", NULL};
 	struct mcp_span key, value;
 	struct mcp_cursor cursor;
-	char text[4096];
-	size_t size;
 
 	if (!mcp_cursor_enter(mcp_cursor_value(bytes, len), &cursor))
 		return;
 	while (mcp_cursor_member(&cursor, &key, &value)) {
-		if (mcp_cursor_kind(value) != MCP_VALUE_STRING)
-			continue;
-		if (value.len <= sizeof(text) &&
-		    !mcp_cursor_decode(value, text, sizeof(text), &size))
-			abort();
-		if (value.len > sizeof(text))
-			continue;
-		if (strncmp(text, "../", 3) == 0 ||
-		    (size > 2 && strcmp(text + size - 3, "/..") == 0))
-			abort();
-		for (size_t i = 0; never[i] != NULL; i++) {
-			if (strstr(text, never[i]) != NULL)
-				abort();
-		}
+		fuzz_guard_arguments_text(key);
+		if (mcp_cursor_kind(value) == MCP_VALUE_STRING)
+			fuzz_guard_arguments_text(value);
 	}
 }
 
@@ -69,6 +75,13 @@ fuzz_guard_arguments_one(
 	    guard_arguments_check(&rules, mcp_cursor_value(bytes, len), where);
 	fuzz_guard_arguments_where(where);
 	if ((unsigned)fault >= GUARD_ARGUMENTS_FAULT_COUNT)
+		abort();
+	if (fault == GUARD_ARGUMENTS_OK)
+		fuzz_guard_arguments_texts(bytes, len);
+	rules.only_denied = true;
+	fault =
+	    guard_arguments_check(&rules, mcp_cursor_value(bytes, len), where);
+	if (guard_arguments_answer(fault) == GUARD_PROMPT)
 		abort();
 	if (fault == GUARD_ARGUMENTS_OK)
 		fuzz_guard_arguments_texts(bytes, len);

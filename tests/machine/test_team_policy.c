@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The team policy's egress.allow bounds every sandbox, whoever asked for an
- * entry. In a mount namespace of its own, where /etc is a small disk with a
- * policy of ours.
+ * entry; its word on a tool bounds every agent, whoever approved it. In a mount
+ * namespace of its own, where /etc is a small disk with a policy of ours.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -23,6 +23,8 @@
 #include "common/fd.h"
 #include "supervisor/engine/egress_plan.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/guard_make.h"
+#include "supervisor/policy/guard_plan.h"
 
 static void
 test_team_policy_write(const char *path, const char *text)
@@ -109,11 +111,78 @@ test_team_policy_bounds(void **state)
 	config_free(&config);
 }
 
+/* The verdict's code on delete_file for an agent that the user approved. */
+static const char *
+test_team_policy_guard_code(const char *user, const char *team)
+{
+	json_t *entry = json_object(), *object;
+	struct guard_make make = {.entry = entry,
+	    .slug = "files",
+	    .agent = "bot",
+	    .tier = TIER_CURATED,
+	    .inside = true};
+	struct json_fault fault = {""};
+	struct guard_verdict verdict;
+	struct config *config;
+	struct guard_plan plan;
+
+	test_team_policy_write("/etc/home/" CONFIG_FILE, user);
+	test_team_policy_write(CONFIG_POLICY_DIR "/" CONFIG_POLICY_FILE, team);
+	if (config_load(&config, &fault) != RESULT_OK)
+		fail_msg("%s", fault.text);
+	make.config = config;
+	object = guard_make_plan(&make);
+	if (guard_plan_read(object, make.slug, &plan, &fault) != RESULT_OK)
+		fail_msg("%s", fault.text);
+	guard_plan_judge(&plan, "delete_file", &verdict);
+	json_decref(object);
+	json_decref(entry);
+	config_free(&config);
+	return verdict.code;
+}
+
+#define TEST_TEAM_POLICY_BOT            \
+	"\"agent_overrides\":{\"bot\":" \
+	"{\"pre_approved_actions\":[\"delete\"]}}"
+#define TEST_TEAM_POLICY_TOOL(answer)      \
+	"{\"guard\":{\"tool_overrides\":{" \
+	"\"files/delete_file\":{\"delete\":\"" answer "\"}}}}"
+
+static void
+test_team_policy_agent(void **state)
+{
+	static const char initial[] = "{\"guard\":{" TEST_TEAM_POLICY_BOT "}}";
+	static const char denied[] =
+	    "{\"guard\":{\"delete\":\"deny\"," TEST_TEAM_POLICY_BOT "}}";
+	static const char allowed[] = "{\"guard\":{\"delete\":\"allow\"}}";
+	static const struct {
+		const char *user, *team, *code;
+	} rows[] = {{initial, "{}", ""}, {denied, "{}", ""},
+	    {initial, TEST_TEAM_POLICY_TOOL("prompt"), "guard_consent"},
+	    {initial, TEST_TEAM_POLICY_TOOL("deny"), "guard_denied"},
+	    {denied, TEST_TEAM_POLICY_TOOL("deny"), "guard_denied"},
+	    {denied, TEST_TEAM_POLICY_TOOL("prompt"), "guard_denied"},
+	    /* An allow takes nothing from the user's rules, and adds none. */
+	    {initial, TEST_TEAM_POLICY_TOOL("allow"), ""},
+	    {allowed, TEST_TEAM_POLICY_TOOL("allow"), "guard_consent"}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *code =
+		    test_team_policy_guard_code(rows[i].user, rows[i].team);
+
+		if (strcmp(code, rows[i].code) != 0)
+			fail_msg("user %s team %s: '%s', not '%s'",
+			    rows[i].user, rows[i].team, code, rows[i].code);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_team_policy_bounds),
+	    cmocka_unit_test(test_team_policy_agent),
 	};
 
 	return cmocka_run_group_tests(tests, test_team_policy_setup, NULL);

@@ -131,7 +131,8 @@ for action, strict in (("delete", "deny"), ("write_external", "deny"),
                        ("write_local", "prompt"), ("read", "allow"),
                        ("compute", "allow"), ("network_egress", "allow")):
     said(f"strict: {action}", "plain/x", {
-        "decision": strict, "source": "strict", "strict_mode": True},
+        "decision": strict, "strict_mode": True, "source": "global"
+        if action == "credential_use" or strict == "allow" else "strict"},
         "--action", action, AGENTNODE_GUARD_STRICT=1)
 for target, code in (("plain", 1), ("plain/", 1), ("none/x", 1), ("/x", 1)):
     result = agentnode(home, "guard", "check", target, "--json")
@@ -212,6 +213,11 @@ for name, policy, target, want in (
         ("a tool, wider than all", {"guard": {"tool_overrides": {
             "plain/delete_y": {"delete": "allow"}}}}, "plain/delete_y",
          "prompt"),
+        ("a tool, with strict", {"guard": {"strict": True, "tool_overrides": {
+            "plain/list_x": {"read": "deny"}}}}, "plain/list_x", "deny"),
+        ("an action, with strict", {"guard": {"strict": True,
+                                              "compute": "deny"}},
+         "plain/count_x", "deny"),
         ("strict", {"guard": {"strict": True}}, "plain/delete_x", "deny"),
         ("no strict", {"guard": {"strict": False}}, "plain/delete_x",
          "allow")):

@@ -134,6 +134,10 @@ check("so for arguments that may be asked about", code == 0
 code, said = terminal(b"y\n", "run", "guarded/get_rows", "--arg", "path=../a")
 check("others are denied there too", code == 125
       and b"[y/N]" not in said, said)
+code, said = terminal(b"y\n", "run", "guarded/get_rows", "--arg", "path=a;b",
+                      "--arg", "text=../a")
+check("what is denied is found behind what is asked about", code == 125
+      and b"[y/N]" not in said and b"climbs" in said, said)
 check("lock seal agrees again", case.run("lock", "seal").code == 0)
 
 # The rate.

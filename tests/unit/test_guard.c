@@ -80,13 +80,8 @@ oracle_risk(const struct facts *f, const char set[9])
 static char
 oracle_one(const struct facts *f, const char *a)
 {
-	char answer;
+	char answer = f->global;
 
-	if (f->strict)
-		return is(a, " delete write_external execute unknown ") ? 'd'
-		       : is(a, " credential_use write_local ")          ? 'p'
-									: 'a';
-	answer = f->global;
 	if (answer == 'D')
 		answer = is(a, " delete write_external execute credential_use "
 			       "unknown ")
@@ -100,6 +95,10 @@ oracle_one(const struct facts *f, const char *a)
 		answer = 'p';
 	if (is(a, " credential_use ") && f->connector && answer == 'p')
 		answer = 'a';
+	if (f->strict && is(a, " delete write_external execute unknown "))
+		answer = 'd';
+	if (f->strict && is(a, " credential_use write_local ") && answer == 'a')
+		answer = 'p';
 	return answer;
 }
 
@@ -247,6 +246,33 @@ every_combination(void **state)
 	assert_int_equal(count, 7 * 10 * TIER_COUNT * 16 * 128);
 }
 
+/* A denial stays one when strict is switched on. */
+static void
+strict_never_widens(void **state)
+{
+	struct facts f = {.tier = TIER_CURATED,
+	    .by_name = "read",
+	    .global = 'd',
+	    .strict = 1};
+	struct guard_decision got = decide(&f, "get");
+
+	(void)state;
+	assert_int_equal(got.answer, GUARD_DENY);
+	assert_string_equal(got.source, "global");
+	f.global = 'a';
+	f.override = 'd';
+	got = decide(&f, "get");
+	assert_int_equal(got.answer, GUARD_DENY);
+	assert_string_equal(got.source, "tool_override");
+	f.override = 'a';
+	got = decide(&f, "get");
+	assert_int_equal(got.answer, GUARD_ALLOW);
+	assert_string_equal(got.source, "tool_override");
+	got = decide(&f, "write");
+	assert_int_equal(got.answer, GUARD_PROMPT);
+	assert_string_equal(got.source, "strict");
+}
+
 static void
 out_of_range_is_denied(void **state)
 {
@@ -323,6 +349,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(names_are_read_in_order),
 	    cmocka_unit_test(every_combination),
+	    cmocka_unit_test(strict_never_widens),
 	    cmocka_unit_test(out_of_range_is_denied),
 	    cmocka_unit_test(words_go_both_ways),
 	};

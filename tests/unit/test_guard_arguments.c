@@ -101,6 +101,12 @@ texts_inside(void **state)
 	    {"{\"a\":\"\\ud83d\\ude00\"}", GUARD_ARGUMENTS_OK, NULL},
 	    {"{\"a\":null,\"b\":true,\"c\":1e999}", GUARD_ARGUMENTS_OK, NULL},
 	    {"{\"a b\\u0007\":\"../\"}", GUARD_ARGUMENTS_CLIMBS, "$.a b?"},
+	    {"{\"../x\":1}", GUARD_ARGUMENTS_CLIMBS, "$.../x"},
+	    {"{\"files\":{\"../../x\":\"\"}}", GUARD_ARGUMENTS_CLIMBS,
+		"$.files.../../x"},
+	    {"{\"a\":[{\"x\\/..\":{}}]}", GUARD_ARGUMENTS_CLIMBS, NULL},
+	    {"{\"https://x.example/\":1}", GUARD_ARGUMENTS_URL, NULL},
+	    {"{\"/etc/x\":1,\"\":1,\"..\":1}", GUARD_ARGUMENTS_OK, NULL},
 	};
 	struct guard_arguments_rules rules =
 	    guard_arguments_rules(true, false, NULL);
@@ -125,6 +131,7 @@ texts_outside(void **state)
 	    {"{\"a\":\"x/y\"}", GUARD_ARGUMENTS_OK, NULL},
 	    {"{\"a\":\"https://x.example/\"}", GUARD_ARGUMENTS_OK, NULL},
 	    {"{\"a\":\"../x\"}", GUARD_ARGUMENTS_CLIMBS, NULL},
+	    {"{\"a\":{\"/etc/x\":1}}", GUARD_ARGUMENTS_ABSOLUTE, NULL},
 	};
 	struct guard_arguments_rules rules =
 	    guard_arguments_rules(false, true, NULL);
@@ -193,6 +200,39 @@ schemas(void **state)
 
 	(void)state;
 	assert_non_null(schema);
+	RUN(&rules, rows);
+	json_decref(schema);
+}
+
+/* What stands behind a fault of the schema is found, and nothing else. */
+static void
+only_denied(void **state)
+{
+	static const struct row rows[] = {
+	    {"{}", GUARD_ARGUMENTS_OK, NULL},
+	    {"{\"path\":1}", GUARD_ARGUMENTS_OK, NULL},
+	    {"{\"path\":\"a;b\",\"n\":0,\"f\":true,\"e\":{},\"l\":[]}",
+		GUARD_ARGUMENTS_OK, NULL},
+	    {"{\"path\":\"a;b\",\"text\":\"../x\"}", GUARD_ARGUMENTS_CLIMBS,
+		"$.text"},
+	    {"{\"path\":[\"../x\"]}", GUARD_ARGUMENTS_CLIMBS, "$.path[0]"},
+	    {"{\"path\":{\"a\":\"b\\u0000\"}}", GUARD_ARGUMENTS_NO_TEXT, NULL},
+	    {"{\"path\":1,\"text\":\"https://x.example/\"}",
+		GUARD_ARGUMENTS_URL, NULL},
+	    {"{\"path\":1,\"link\":\"https://x.example/\"}", GUARD_ARGUMENTS_OK,
+		NULL},
+	    {"{\"n\":[[[[[[[[[[[[[[[[[[[[[]]]]]]]]]]]]]]]]]]]]]}",
+		GUARD_ARGUMENTS_DEEP, NULL},
+	    {"[]", GUARD_ARGUMENTS_NO_OBJECT, NULL},
+	};
+	json_t *schema = json_loads(schema_text, 0, NULL);
+	struct guard_arguments_rules rules =
+	    guard_arguments_rules(true, false, schema);
+
+	(void)state;
+	assert_non_null(schema);
+	assert_false(rules.only_denied);
+	rules.only_denied = true;
 	RUN(&rules, rows);
 	json_decref(schema);
 }
@@ -290,6 +330,7 @@ main(void)
 	    cmocka_unit_test(texts_inside),
 	    cmocka_unit_test(texts_outside),
 	    cmocka_unit_test(schemas),
+	    cmocka_unit_test(only_denied),
 	    cmocka_unit_test(odd_schemas),
 	    cmocka_unit_test(bounds),
 	    cmocka_unit_test(answers),
