@@ -64,9 +64,19 @@ mcp_guard_arguments(const struct mcp_guard *guard,
 	struct guard_arguments_rules rules = guard_arguments_rules(plan->inside,
 	    plan->subject.has_network, guard_plan_schema(plan, judged->tool));
 	char where[GUARD_ARGUMENTS_WHERE_MAX];
-	enum guard_arguments_fault fault = guard_arguments_check(
-	    &rules, mcp_cursor_find(entry->params, "arguments"), where);
+	enum guard_arguments_fault fault;
 
+	/* A server that ignores case would read others than are judged. */
+	if (mcp_cursor_has_lookalike(entry->params, "arguments")) {
+		judged->code = GUARD_CODE_ARGUMENTS;
+		(void)snprintf(judged->detail, sizeof(judged->detail),
+		    "Guard refuses the call of %s/%s: it has a member that "
+		    "differs from 'arguments' by case only",
+		    plan->subject.slug, judged->tool);
+		return;
+	}
+	fault = guard_arguments_check(
+	    &rules, mcp_cursor_find(entry->params, "arguments"), where);
 	if (fault == GUARD_ARGUMENTS_OK)
 		return;
 	judged->code = GUARD_CODE_ARGUMENTS;

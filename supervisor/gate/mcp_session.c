@@ -179,8 +179,8 @@ mcp_session_pass_cancelled(struct mcp_session *session, enum mcp_side from,
 	struct mcp_span held = {guard->id, guard->id_len};
 	struct mcp_pending_row *row = NULL;
 
-	if (guard->waits && guard->id_len > 0 && mcp_message_id_shape(id) &&
-	    mcp_pending_same_id(held, id))
+	if (from == MCP_CLIENT && guard->waits && guard->id_len > 0 &&
+	    mcp_message_id_shape(id) && mcp_pending_same_id(held, id))
 		session->guard.dropped = true;
 	if (mcp_message_id_shape(id))
 		row = mcp_pending_find(&session->asked[from], id);

@@ -144,7 +144,8 @@ audit_verify_seal(struct audit_verify_walk *walk)
 	return result == RESULT_NOT_FOUND ? RESULT_MISMATCH : result;
 }
 
-/* A rotation that dropped files names the record they ended with. */
+/* A rotation that dropped files names the record they ended with; files
+ * before that one may be left when its ledger was killed meanwhile. */
 static void
 audit_verify_rotated(struct audit_verify_walk *walk, const json_t *record)
 {
@@ -153,10 +154,14 @@ audit_verify_rotated(struct audit_verify_walk *walk, const json_t *record)
 	const char *hash =
 	    json_string_value(json_object_get(fields, "dropped_hash"));
 
-	if (strcmp(event, AUDIT_ROTATE_EVENT) == 0 && hash != NULL &&
-	    strcmp(hash, walk->start.hash) == 0 &&
-	    json_integer_value(json_object_get(fields, "dropped_seq")) ==
-		(json_int_t)walk->start.seq)
+	json_int_t seq =
+	    json_integer_value(json_object_get(fields, "dropped_seq"));
+
+	if (strcmp(event, AUDIT_ROTATE_EVENT) != 0 || hash == NULL)
+		return;
+	if (seq > (json_int_t)walk->start.seq ||
+	    (seq == (json_int_t)walk->start.seq &&
+		strcmp(hash, walk->start.hash) == 0))
 		walk->start_named = true;
 }
 

@@ -22,7 +22,8 @@
 /* Nothing in a transaction is durable on the disk before a checkpoint; a
  * killed process loses nothing (docs/llm.md, Budgets). A commit writes each
  * page it touched, so pages are small; a checkpoint waits for the disk, so
- * there is one for every 16 MiB of them. */
+ * there is one for every 16 MiB of them. No page goes to the log before its
+ * commit: budget_wal.h keeps nothing of a transaction that is given up. */
 static const char budget_db_settings[] = "PRAGMA page_size = 1024;"
 					 "PRAGMA journal_mode = WAL;"
 					 "PRAGMA synchronous = NORMAL;"
@@ -30,6 +31,7 @@ static const char budget_db_settings[] = "PRAGMA page_size = 1024;"
 					 "PRAGMA journal_size_limit = 20971520;"
 					 "PRAGMA trusted_schema = OFF;"
 					 "PRAGMA cell_size_check = ON;"
+					 "PRAGMA cache_spill = OFF;"
 					 "PRAGMA temp_store = MEMORY;";
 
 enum result

@@ -338,8 +338,12 @@ ledger_budget_on_record(const void *record, void *context)
 	    reserves ? BUDGET_JOB_RESERVE : BUDGET_JOB_SETTLE, pair, NULL);
 	if (job != NULL)
 		budget_job_take(job, ask);
-	else if (reserves) /* a settlement that is lost stays charged */
+	else if (reserves)
 		ledger_budget_unavailable(pair, ask->call);
+	else /* it stays charged */
+		log_event(LOG_ERROR_LEVEL, "settle_failed",
+		    LOG_TEXT("run", pair->name),
+		    LOG_TEXT("detail", "too many answers wait"));
 }
 
 /* What was answered goes now. */

@@ -51,7 +51,7 @@ static const char rate_settings[] =
     "PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;"
     "PRAGMA wal_autocheckpoint = 1000; PRAGMA journal_size_limit = 4194304;"
     "PRAGMA trusted_schema = OFF; PRAGMA cell_size_check = ON;"
-    "PRAGMA temp_store = MEMORY;";
+    "PRAGMA cache_spill = OFF; PRAGMA temp_store = MEMORY;";
 
 static const char rate_schema[] =
     "CREATE TABLE IF NOT EXISTS call(id INTEGER PRIMARY KEY,"

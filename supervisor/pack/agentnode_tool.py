@@ -125,7 +125,13 @@ class Call:
     def __init__(self, rpc, request, most):
         self.rpc, self.data, self.most = rpc, b"", most
         self.fd, theirs = os.pipe()
-        self.pid = os.fork()
+        os.set_blocking(self.fd, False)
+        try:
+            self.pid = os.fork()
+        except OSError:
+            os.close(self.fd)
+            os.close(theirs)
+            raise
         if self.pid == 0:
             self.become(request, theirs)
         os.close(theirs)
@@ -150,7 +156,6 @@ class Call:
     def rest(self):
         """What is left in the pipe of one that is dead; what it left
         behind may hold it open."""
-        os.set_blocking(self.fd, False)
         try:
             while len(self.data) <= self.most:
                 part = os.read(self.fd, CHUNK)
@@ -231,9 +236,14 @@ class Server:
         if tool is None:
             self.refuse(rpc, -32602, "there is no such tool")
             return
-        one = Call(rpc, {"module": tool["module"],
-                         "functions": tool["functions"],
-                         "kwargs": params.get("arguments") or {}}, self.most)
+        try:
+            one = Call(rpc, {"module": tool["module"],
+                             "functions": tool["functions"],
+                             "kwargs": params.get("arguments") or {}},
+                       self.most)
+        except OSError as error:  # no process or descriptor is left
+            self.refuse(rpc, -32000, f"the tool cannot start: {error}")
+            return
         self.calls[one.fd] = one
         self.selector.register(one.fd, selectors.EVENT_READ)
 
@@ -279,7 +289,10 @@ class Server:
         return True
 
     def hear(self, one):
-        part = os.read(one.fd, CHUNK)
+        try:
+            part = os.read(one.fd, CHUNK)
+        except BlockingIOError:  # the number was another call's before
+            return
         one.data += part
         if not part or b"\n" in part or len(one.data) > one.most:
             self.over(one)

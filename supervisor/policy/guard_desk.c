@@ -198,6 +198,14 @@ guard_desk_judge(struct guard_desk_row *row)
 	}
 	if (desk->object == NULL)
 		return;
+	if (row->count > 1) { /* only one of them is named */
+		(void)snprintf(
+		    row->code, sizeof(row->code), "%s", GUARD_CODE_UNAVAILABLE);
+		(void)snprintf(row->detail, sizeof(row->detail),
+		    "Guard's rules were narrowed while this runs; send calls "
+		    "one by one, not as a batch");
+		return;
+	}
 	guard_plan_judge(&desk->plan, row->tool, &verdict);
 	if (verdict.code[0] == '\0')
 		return;

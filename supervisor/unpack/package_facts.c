@@ -389,7 +389,8 @@ package_facts_pip_item(const json_t *item, json_t *list, const char **name_r,
 					"usable name and version");
 		return RESULT_BAD;
 	}
-	if (!package_facts_word(sum, 64, "") || strlen(sum) != 64) {
+	if (sum == NULL || !package_facts_word(sum, 64, "") ||
+	    strlen(sum) != 64) {
 		json_field_fault(fault, "%s==%s comes without a SHA-256",
 		    *name_r, *version_r);
 		return RESULT_BAD;

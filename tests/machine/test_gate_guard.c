@@ -129,6 +129,25 @@ test_gate_guard_waits(void **state)
 	gate_free(&test.gate);
 }
 
+/* Only the client may take back what it asked. */
+static void
+test_gate_guard_cancelled(void **state)
+{
+	static const char cancel[] =
+	    V "\"method\":\"notifications/cancelled\",\"params\":{"
+	      "\"requestId\":7}}\n";
+	struct gate_script test;
+
+	(void)state;
+	test_gate_guard_open(&test);
+	gate_script_say(&test, GATE_CLIENT_IN, CALL("7", "get_x"));
+	gate_script_say(&test, GATE_WORK_OUT, cancel);
+	test_gate_guard_tell(&test, asked.id, "", "");
+	gate_script_expect(&test, GATE_WORK_IN, CALL("7", "get_x"));
+	gate_script_drop(&test, GATE_CLIENT_OUT);
+	gate_free(&test.gate);
+}
+
 static void
 test_gate_guard_codes(void **state)
 {
@@ -150,6 +169,9 @@ test_gate_guard_codes(void **state)
 	    {V "\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
 	       "\"get\",\"arguments\":[]}}\n",
 		"get", "guard_arguments", "object"},
+	    {V "\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
+	       "\"get\",\"Arguments\":{\"p\":\"../x\"}}}\n",
+		"get", "guard_arguments", "case only"},
 	    {V "\"id\":1,\"method\":\"tools/call\",\"params\":{\"name\":"
 	       "\"get\"}}\n",
 		"get", "", ""},
@@ -277,6 +299,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_gate_guard_waits),
+	    cmocka_unit_test(test_gate_guard_cancelled),
 	    cmocka_unit_test(test_gate_guard_codes),
 	    cmocka_unit_test(test_gate_guard_batch),
 	    cmocka_unit_test(test_gate_guard_ends),
