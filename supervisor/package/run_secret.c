@@ -275,9 +275,11 @@ run_secret_hide(const char *slug, const json_t *entry)
 
 	if (!boundary_kind_parse(
 		json_string_value(json_object_get(entry, "package_type")),
-		json_string_value(json_object_get(entry, "runtime")), &kind) ||
-	    secret_need_read(slug, entry, kind, &need, &fault) != RESULT_OK)
+		json_string_value(json_object_get(entry, "runtime")), &kind))
 		return;
+	/* Those that were read before a fault, too: it cannot run, but the
+	 * others can see our environment. */
+	(void)secret_need_read(slug, entry, kind, &need, &fault);
 	for (size_t i = 0; i < need.count; i++)
 		(void)caller_secret_take(need.items[i].name, &value);
 }

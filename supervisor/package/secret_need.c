@@ -12,6 +12,12 @@
 
 #define SECRET_NEED_KIND "agentnode.secrets"
 
+/* The variables that the shipped provider files (config/providers) name:
+ * what is in them is for llm-key alone. */
+static const char *const secret_need_providers[] = {"ANTHROPIC_API_KEY",
+    "GEMINI_API_KEY", "GOOGLE_API_KEY", "OLLAMA_API_KEY", "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY", NULL};
+
 static const char *
 secret_need_text(const json_t *object, const char *key)
 {
@@ -23,6 +29,15 @@ secret_need_has(const struct secret_need *need, const char *name)
 {
 	for (size_t i = 0; i < need->count; i++)
 		if (strcmp(need->items[i].name, name) == 0)
+			return true;
+	return false;
+}
+
+static bool
+secret_need_is_provider(const char *name)
+{
+	for (size_t i = 0; secret_need_providers[i] != NULL; i++)
+		if (strcmp(secret_need_providers[i], name) == 0)
 			return true;
 	return false;
 }
@@ -40,6 +55,12 @@ secret_need_add(struct secret_need *need, const char *name, bool required,
 		json_field_fault(fault, "%.60s: the secret '%.70s' %s",
 		    need->slug, name != NULL ? name : "",
 		    env_entry_text(verdict));
+	else if (secret_need_is_provider(name))
+		json_field_fault(fault,
+		    "%.60s asks for %.64s, the key of an LLM provider: such a "
+		    "key never enters a sandbox; an agent with llm_access "
+		    "calls the provider without it",
+		    need->slug, name);
 	else if (secret_need_has(need, name))
 		json_field_fault(fault, "%.60s asks for the secret %.64s twice",
 		    need->slug, name);

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "supervisor/package/env_entry.h"
 
@@ -48,6 +49,19 @@ caller_secret_keep(struct caller_secret_row *row, const char *value)
 	return result;
 }
 
+/* In place, and each that has the name: /proc/PID/environ shows these very
+ * bytes. */
+static void
+caller_secret_clear(const char *name)
+{
+	size_t len = strlen(name);
+
+	for (char **at = environ; at != NULL && *at != NULL; at++)
+		if (strncmp(*at, name, len) == 0 && (*at)[len] == '=')
+			secret_wipe(*at + len + 1, strlen(*at + len + 1));
+	(void)unsetenv(name);
+}
+
 enum result
 caller_secret_take(const char *name, const struct secret **secret_r)
 {
@@ -65,9 +79,7 @@ caller_secret_take(const char *name, const struct secret **secret_r)
 		row = &caller_secret_rows[caller_secret_count++];
 		(void)snprintf(row->name, sizeof(row->name), "%s", name);
 		row->result = caller_secret_keep(row, value);
-		/* In place: /proc/PID/environ shows these very bytes. */
-		secret_wipe(value, strlen(value));
-		(void)unsetenv(name);
+		caller_secret_clear(name);
 	}
 	*secret_r = row->value;
 	return row->result;

@@ -11,6 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -66,6 +67,12 @@ static const struct {
     {BOUNDARY_MCP, "{" HEAD "\"mcp_env_keys\":[\"A\",\"A\"]}", RESULT_REFUSED,
 	1},
     {BOUNDARY_MCP, "{\"mcp_env_keys\":[\"A\"]}", RESULT_REFUSED, 1},
+    /* Keys of providers never enter. */
+    {BOUNDARY_MCP, "{" HEAD "\"mcp_env_keys\":[\"A\",\"OPENAI_API_KEY\"]}",
+	RESULT_REFUSED, 1},
+    {BOUNDARY_TOOLPACK,
+	"{" HEAD "\"env_requirements\":[{\"name\":\"GEMINI_API_KEY\"}]}",
+	RESULT_REFUSED, 0},
     /* Agents and skills are given none. */
     {BOUNDARY_AGENT, "{" HEAD "\"env_requirements\":[{\"name\":\"A\"}]}",
 	RESULT_OK, 0},
@@ -260,10 +267,30 @@ test_secret_need_caller(void **state)
 	assert_null(value);
 }
 
+/* A caller may hand over a name twice; each is in /proc/PID/environ. */
+static void
+test_secret_need_twice(void **state)
+{
+	static char one[] = "TEST_SECRET_TWICE=first";
+	static char two[] = "TEST_SECRET_TWICE=second";
+	char *list[] = {one, two, NULL}, **before = environ;
+	const struct secret *value;
+
+	(void)state;
+	environ = list;
+	assert_int_equal(
+	    caller_secret_take("TEST_SECRET_TWICE", &value), RESULT_OK);
+	environ = before;
+	assert_int_equal(secret_len(value), strlen("first"));
+	for (size_t i = strlen("TEST_SECRET_TWICE="); i < sizeof(one); i++)
+		assert_int_equal(one[i] | two[i], 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_secret_need_twice),
 	    cmocka_unit_test(test_secret_need_entries),
 	    cmocka_unit_test(test_secret_need_required),
 	    cmocka_unit_test(test_secret_need_keys),
