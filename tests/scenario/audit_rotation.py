@@ -59,11 +59,8 @@ class Writer:
 
     def start(self):
         folder = os.path.join(self.path, ".agentnode", "ledger")
-        key = os.open(os.path.join(self.path, ".agentnode", "audit.key"),
-                      os.O_RDONLY)
-        self.ledger = KeyedLedger(folder, os.path.join(self.path, "log"), key,
-                                  **LIMITS)
-        os.close(key)
+        self.ledger = ledger_client.Ledger(
+            folder, os.path.join(self.path, "log"), **LIMITS)
         self.waiting = {}
 
     def submit(self):
@@ -94,19 +91,6 @@ class Writer:
         self.drain(5)  # what it said before it died counts
         self.ledger.end()
         self.start()
-
-
-class KeyedLedger(ledger_client.Ledger):
-    """The client, with the key as a third descriptor."""
-
-    def __init__(self, folder, log, key, **options):
-        self.key = key
-        super().__init__(folder, log, **options)
-
-    def send(self, message, fds=()):
-        if message.get("type") == "config":
-            fds = [*fds, self.key]
-        super().send(message, fds)
 
 
 def killed():
