@@ -8,10 +8,12 @@
 
 #include <string.h>
 
-/* RFC 9110 sections 7.6.1 and 11.7. Transfer-Encoding is stated again. */
+/* RFC 9110 sections 7.6.1 and 11.7. Transfer-Encoding is stated again. The
+ * last one is the proxy's word in its own replies (deny.c), no server's. */
 static const char *const response_head_hops[] = {"connection",
     "proxy-connection", "keep-alive", "te", "trailer", "transfer-encoding",
-    "upgrade", "proxy-authenticate", "proxy-authentication-info", NULL};
+    "upgrade", "proxy-authenticate", "proxy-authentication-info",
+    "x-agentnode-reason", NULL};
 
 /* Is name one of the comma-separated tokens of a Connection value? */
 static bool

@@ -188,9 +188,12 @@ gate_start(struct gate *gate, const struct gate_event *event)
 	if (gate->options.mode == GATE_CALLER)
 		gate->ended[GATE_CLIENT_OUT] = true;
 	gate_enter(gate, GATE_RELAYING, "start");
-	if (gate->options.mode == GATE_CALLER)
+	if (gate->options.mode == GATE_CALLER) {
+		gate->session.refused = gate_caller_wire_refused;
+		gate->session.refused_context = &gate->caller;
 		gate_caller_wire_begin(
 		    &gate->caller, &gate->session, event->now_ms);
+	}
 	if (gate->options.mode != GATE_TOOLS)
 		return;
 	gate->deadline_ms = event->now_ms + gate->options.list_timeout_ms;
@@ -264,8 +267,11 @@ gate_pump_all(struct gate *gate, uint64_t now_ms)
 	if (gate->options.mode == GATE_TOOLS ||
 	    gate->options.mode == GATE_CALLER)
 		gate_pump_listing(gate, now_ms);
-	if (gate->options.mode == GATE_CALLER)
+	if (gate->options.mode == GATE_CALLER) {
 		gate_caller_pump(&gate->caller, &gate->session, now_ms);
+		/* What the session refused at once is an answer, too. */
+		gate_pump_listing(gate, now_ms);
+	}
 	mcp_session_tick(&gate->session, now_ms);
 	gate_check(gate, gate->session.result, now_ms);
 }

@@ -36,9 +36,10 @@ struct gate_caller_job {
 	uint64_t id; /* the supervisor's */
 	bool list;
 	char tool[MCP_POLICY_TOOL_MAX + 1]; /* "": the only one */
-	struct buffer bytes; /* arguments, then pages, then the result */
-	struct buffer pages; /* of a call whose tool is not named */
-	uint64_t rpc;        /* id on the wire */
+	struct buffer bytes;    /* arguments, then pages, then the result */
+	struct buffer pages;    /* of a call whose tool is not named */
+	uint64_t rpc;           /* id on the wire */
+	enum mcp_denial denial; /* why the session itself refused that */
 	uint64_t deadline_ms;
 	unsigned page;
 	size_t tools;                        /* seen in the pages */

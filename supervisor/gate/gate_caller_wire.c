@@ -13,6 +13,7 @@
 #include "supervisor/gate/mcp_reply.h"
 
 #define GATE_CALLER_HEAD 1024U /* around the arguments */
+#define GATE_CALLER_SERVER "the server's error: "
 #define GATE_CALLER_INITIALIZE                                        \
 	"{\"jsonrpc\":\"2.0\",\"id\":1,\"method\":\"initialize\","    \
 	"\"params\":{\"protocolVersion\":\"2025-11-25\","             \
@@ -52,6 +53,13 @@ gate_caller_wire_sent(struct gate_caller *caller, struct gate_caller_job *job,
 }
 
 static void
+gate_caller_wire_number(struct gate_caller *caller, struct gate_caller_job *job)
+{
+	job->rpc = ++caller->last_rpc;
+	job->denial = MCP_ALLOWED;
+}
+
+static void
 gate_caller_wire_send_call(struct gate_caller *caller,
     struct mcp_session *session, struct gate_caller_job *job, uint64_t now_ms)
 {
@@ -59,7 +67,7 @@ gate_caller_wire_send_call(struct gate_caller *caller,
 	enum result result;
 
 	buffer_init(&line, job->bytes.len + GATE_CALLER_HEAD);
-	job->rpc = ++caller->last_rpc;
+	gate_caller_wire_number(caller, job);
 	result = buffer_printf(&line,
 	    "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64
 	    ",\"method\":\"tools/call\",\"params\":{\"name\":\"",
@@ -98,7 +106,7 @@ gate_caller_wire_send_list(struct gate_caller *caller,
 		return;
 	}
 	buffer_init(&line, GATE_CALLER_LIST_MAX);
-	job->rpc = ++caller->last_rpc;
+	gate_caller_wire_number(caller, job);
 	result = buffer_printf(&line,
 	    "{\"jsonrpc\":\"2.0\",\"id\":%" PRIu64
 	    ",\"method\":\"tools/list\"%s",
@@ -172,20 +180,28 @@ gate_caller_wire_asked(
 	buffer_free(&line);
 }
 
-/* Our ids are plain numbers; whatever else it is, it is not ours. */
-static struct gate_caller_job *
-gate_caller_wire_job(struct gate_caller *caller, struct mcp_span id)
+/* Our ids are plain numbers; whatever else it is, it is not ours: 0. */
+static uint64_t
+gate_caller_wire_rpc(struct mcp_span id)
 {
 	uint64_t rpc = 0;
 
 	if (id.len == 0 || id.len > 16)
-		return NULL;
+		return 0;
 	for (size_t i = 0; i < id.len; i++) {
 		if (id.bytes[i] < '0' || id.bytes[i] > '9')
-			return NULL;
+			return 0;
 		rpc = rpc * 10 + (uint64_t)(id.bytes[i] - '0');
 	}
-	for (size_t i = 0; i < GATE_CALLER_JOBS_MAX; i++) {
+	return rpc;
+}
+
+static struct gate_caller_job *
+gate_caller_wire_job(struct gate_caller *caller, struct mcp_span id)
+{
+	uint64_t rpc = gate_caller_wire_rpc(id);
+
+	for (size_t i = 0; rpc != 0 && i < GATE_CALLER_JOBS_MAX; i++) {
 		struct gate_caller_job *job = &caller->jobs[i];
 
 		if (job->rpc == rpc && (job->step == GATE_CALLER_LISTING ||
@@ -193,6 +209,23 @@ gate_caller_wire_job(struct gate_caller *caller, struct mcp_span id)
 			return job;
 	}
 	return NULL;
+}
+
+/* It may be refused while it is sent, before its step says so. */
+void
+gate_caller_wire_refused(
+    struct mcp_span id, enum mcp_denial denial, void *context)
+{
+	struct gate_caller *caller = context;
+	uint64_t rpc = gate_caller_wire_rpc(id);
+
+	for (size_t i = 0; rpc != 0 && i < GATE_CALLER_JOBS_MAX; i++) {
+		struct gate_caller_job *job = &caller->jobs[i];
+
+		if (job->rpc == rpc && job->step != GATE_CALLER_FREE &&
+		    job->step != GATE_CALLER_ANSWERED)
+			job->denial = denial;
+	}
 }
 
 static void
@@ -310,28 +343,32 @@ gate_caller_wire_on_result(struct gate_caller *caller,
 		    "the tool's result is longer than tool_result_max");
 }
 
-/* The session's own refusals carry Guard's code. */
-static const char *
-gate_caller_wire_code(const struct mcp_entry *entry)
+/* The session's own refusals carry Guard's code; what a server wrote is
+ * told as the server's, whatever code it holds. */
+static void
+gate_caller_wire_on_error(
+    struct gate_caller_job *job, const struct mcp_entry *entry)
 {
-	struct mcp_span reason =
-	    mcp_cursor_find(mcp_cursor_find(entry->outcome, "data"), "reason");
+	char said[GATE_CALLER_DETAIL_MAX - sizeof(GATE_CALLER_SERVER)];
+	char detail[GATE_CALLER_DETAIL_MAX];
+	bool ours = job->denial != MCP_ALLOWED;
 
-	for (unsigned i = MCP_ALLOWED + 1; i < MCP_DENIAL_COUNT; i++) {
-		const char *code = mcp_policy_reason((enum mcp_denial)i);
-
-		if (mcp_guard_explains((enum mcp_denial)i) &&
-		    mcp_cursor_is(reason, code))
-			return code;
-	}
-	return "tool_failed";
+	mcp_cursor_excerpt(
+	    mcp_cursor_find(entry->outcome, "message"), said, sizeof(said));
+	(void)snprintf(detail, sizeof(detail), "%s%s",
+	    ours ? "" : GATE_CALLER_SERVER,
+	    ours ? mcp_reply_without_name(said) : said);
+	gate_caller_answer(job,
+	    ours && mcp_guard_explains(job->denial)
+		? mcp_policy_reason(job->denial)
+		: "tool_failed",
+	    detail);
 }
 
 static void
 gate_caller_wire_on_answer(struct gate_caller *caller,
     struct mcp_session *session, const struct mcp_entry *entry, uint64_t now_ms)
 {
-	char detail[GATE_CALLER_DETAIL_MAX];
 	struct gate_caller_job *job;
 
 	if (caller->state == GATE_CALLER_INITIALIZING) {
@@ -342,9 +379,7 @@ gate_caller_wire_on_answer(struct gate_caller *caller,
 	if (job == NULL)
 		return; /* it came too late */
 	if (entry->kind == MCP_ERROR) {
-		mcp_cursor_excerpt(mcp_cursor_find(entry->outcome, "message"),
-		    detail, sizeof(detail));
-		gate_caller_answer(job, gate_caller_wire_code(entry), detail);
+		gate_caller_wire_on_error(job, entry);
 	} else if (job->step == GATE_CALLER_LISTING) {
 		gate_caller_wire_on_list(caller, session, job, entry, now_ms);
 	} else {

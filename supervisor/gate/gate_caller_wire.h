@@ -20,6 +20,10 @@ void gate_caller_wire_send(struct gate_caller *caller,
  * reason: a word of ours. */
 void gate_caller_wire_cancel(struct mcp_session *session,
     const struct gate_caller_job *job, const char *reason, uint64_t now_ms);
+/* The session refused a request of caller's (mcp_session's hook): only its
+ * answer is told with a code of Guard's. */
+void gate_caller_wire_refused(
+    struct mcp_span id, enum mcp_denial denial, void *caller);
 /* A line the session let pass to the client. */
 void gate_caller_wire_line(struct gate_caller *caller,
     struct mcp_session *session, const char *bytes, size_t len,

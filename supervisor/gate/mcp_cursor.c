@@ -291,20 +291,40 @@ mcp_cursor_fold(uint32_t point)
 	return point;
 }
 
+/* Takes text out of the cursor's front; false when something else is
+ * there. */
 static bool
-mcp_cursor_folds_to(struct mcp_span string, const char *text)
+mcp_cursor_match(struct mcp_cursor *cursor, const char *text)
 {
-	struct mcp_cursor cursor;
-
-	if (!mcp_cursor_inside(string, &cursor))
-		return false;
-	while (cursor.p < cursor.end && *text != '\0') {
-		if (mcp_cursor_fold(mcp_cursor_point(&cursor)) !=
+	while (cursor->p < cursor->end && *text != '\0') {
+		if (mcp_cursor_fold(mcp_cursor_point(cursor)) !=
 		    mcp_cursor_fold((unsigned char)*text))
 			return false;
 		text++;
 	}
-	return cursor.p >= cursor.end && *text == '\0';
+	return *text == '\0';
+}
+
+bool
+mcp_cursor_folds_to(struct mcp_span string, const char *text)
+{
+	struct mcp_cursor cursor;
+
+	return mcp_cursor_inside(string, &cursor) &&
+	       mcp_cursor_match(&cursor, text) && cursor.p >= cursor.end;
+}
+
+bool
+mcp_cursor_begins(struct mcp_span string, const char *text)
+{
+	struct mcp_cursor cursor, before;
+
+	if (!mcp_cursor_inside(string, &cursor))
+		return false;
+	do {
+		before = cursor;
+	} while (cursor.p < cursor.end && mcp_cursor_point(&cursor) <= 0x20);
+	return mcp_cursor_match(&before, text);
 }
 
 bool

@@ -47,8 +47,11 @@ struct mcp_span mcp_cursor_find(struct mcp_span object, const char *name);
  * U+017F and U+212A too) but is not name itself. */
 bool mcp_cursor_has_lookalike(struct mcp_span object, const char *name);
 
-/* True when the string value reads text. */
+/* True when the string value reads text; the same but for case, as above;
+ * begins with it so, blanks before it left out. */
 bool mcp_cursor_is(struct mcp_span string, const char *text);
+bool mcp_cursor_folds_to(struct mcp_span string, const char *text);
+bool mcp_cursor_begins(struct mcp_span string, const char *text);
 
 /* Unescape a string value into text_r (NUL-terminated). False when it is
  * no string, does not fit, or holds NUL or a lone surrogate. */

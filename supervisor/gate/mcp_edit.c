@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Cutting members and items out of a line. Called by mcp_session; it must
- * never change a byte it keeps.
+ * Cutting members and items out of a line, and marks into it. Called by
+ * mcp_session; it must never change a byte it keeps.
  */
 #include "supervisor/gate/mcp_edit.h"
 
@@ -36,6 +36,14 @@ mcp_edit_cut(struct mcp_edit *edit, const char *start, const char *end)
 {
 	mcp_edit_copy(edit, start);
 	edit->from = end;
+}
+
+void
+mcp_edit_insert(struct mcp_edit *edit, const char *at, const char *text)
+{
+	mcp_edit_cut(edit, at, at);
+	if (edit->result == RESULT_OK)
+		edit->result = buffer_append_text(edit->out, text);
 }
 
 enum result

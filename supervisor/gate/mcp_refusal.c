@@ -24,6 +24,8 @@ mcp_refusal_put(struct mcp_session *session, enum mcp_side to,
 	if (session->result == RESULT_OK)
 		session->result =
 		    mcp_reply_error(&session->out[to], id, denial, sentence);
+	if (to == MCP_CLIENT && session->refused != NULL)
+		session->refused(id, denial, session->refused_context);
 }
 
 static void

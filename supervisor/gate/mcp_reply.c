@@ -5,6 +5,10 @@
  */
 #include "supervisor/gate/mcp_reply.h"
 
+#include <string.h>
+
+#define MCP_REPLY_NAME "agentnode: " /* each message of ours begins so */
+
 /* Everything but plain ASCII becomes an escape; the sentences come from
  * us and quote at most names of printable ASCII, so bytes will do. */
 enum result
@@ -44,7 +48,7 @@ mcp_reply_error(struct buffer *out, struct mcp_span id, enum mcp_denial denial,
 		result = mcp_reply_id(out, id);
 	if (result == RESULT_OK)
 		result = buffer_printf(out,
-		    ",\"error\":{\"code\":%d,\"message\":\"agentnode: ",
+		    ",\"error\":{\"code\":%d,\"message\":\"" MCP_REPLY_NAME,
 		    mcp_policy_rpc_code(denial));
 	if (result == RESULT_OK)
 		result = mcp_reply_text(out, sentence);
@@ -52,6 +56,15 @@ mcp_reply_error(struct buffer *out, struct mcp_span id, enum mcp_denial denial,
 		result = buffer_printf(out, "\",\"data\":{\"reason\":\"%s\"}}}",
 		    mcp_policy_reason(denial));
 	return result;
+}
+
+const char *
+mcp_reply_without_name(const char *message)
+{
+	size_t len = strlen(MCP_REPLY_NAME);
+
+	return strncmp(message, MCP_REPLY_NAME, len) == 0 ? message + len
+							  : message;
 }
 
 enum result

@@ -17,6 +17,9 @@
 enum result mcp_reply_error(struct buffer *out, struct mcp_span id,
     enum mcp_denial denial, const char *sentence);
 
+/* A message without the name that each of ours begins with. */
+const char *mcp_reply_without_name(const char *message);
+
 /* A whole line: notifications/cancelled for a request. */
 enum result mcp_reply_cancelled(
     struct buffer *out, struct mcp_span id, const char *why);

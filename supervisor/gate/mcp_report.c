@@ -41,6 +41,15 @@ mcp_report_denied(enum mcp_side from, const struct mcp_entry *entry,
 }
 
 void
+mcp_report_claim(const struct mcp_pending_row *row, unsigned texts)
+{
+	if (texts > 0)
+		log_event(LOG_WARN_LEVEL, "mcp_claim",
+		    LOG_TEXT("method", row->method),
+		    LOG_TEXT("tool", row->tool), LOG_UINT("texts", texts));
+}
+
+void
 mcp_report_capability(struct mcp_span key)
 {
 	log_event(LOG_INFO_LEVEL, "mcp_capability_removed",

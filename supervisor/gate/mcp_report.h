@@ -16,6 +16,8 @@ void mcp_report_call(const struct mcp_pending_row *row, size_t answer_bytes,
 /* mcp_denied: one entry that did not pass. */
 void mcp_report_denied(enum mcp_side from, const struct mcp_entry *entry,
     const char *subject, enum mcp_denial denial);
+/* mcp_claim: texts of a server's error were marked; none: nothing. */
+void mcp_report_claim(const struct mcp_pending_row *row, unsigned texts);
 /* mcp_capability_removed: a member cut from the client's initialize. */
 void mcp_report_capability(struct mcp_span key);
 /* mcp_tools_filtered: what the last list lost, if anything. */

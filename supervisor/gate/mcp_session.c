@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/gate/mcp_claim.h"
 #include "supervisor/gate/mcp_refusal.h"
 #include "supervisor/gate/mcp_reply.h"
 #include "supervisor/gate/mcp_report.h"
@@ -225,6 +226,9 @@ mcp_session_pass_answer(struct mcp_session *session, enum mcp_side from,
 	if (row->rule == MCP_RULE_TOOLS_LIST && entry->kind == MCP_RESULT)
 		mcp_session_edit_tools(session, edit, row, entry);
 	if (from == MCP_SERVER) {
+		if (entry->kind == MCP_ERROR)
+			mcp_report_claim(
+			    row, mcp_claim_mark(edit, entry->outcome));
 		session->counts.calls++;
 		mcp_report_call(row, entry->whole.len, now_ms,
 		    entry->kind == MCP_RESULT ? "result" : "error");

@@ -45,7 +45,13 @@ struct mcp_session {
 	struct buffer out[2]; /* bytes for each side */
 	struct mcp_session_counts counts;
 	struct mcp_guard guard; /* plan and hook are set by the owner */
-	enum result result;     /* not OK: out of memory, give up */
+	/* Set by an owner that is the client itself, or NULL: this request
+	 * of its gets an error of ours. What else is an error, is the
+	 * server's, whatever it says. */
+	void (*refused)(
+	    struct mcp_span id, enum mcp_denial denial, void *context);
+	void *refused_context;
+	enum result result; /* not OK: out of memory, give up */
 };
 
 enum result mcp_session_init(struct mcp_session *session,

@@ -173,7 +173,7 @@ probe_fetch_plain(int fd, const struct probe_fetch_url *url, bool proxied,
 	status = probe_fetch_head(fd, head);
 	if (status < 0)
 		(void)snprintf(text_r, size, "failed: no HTTP answer");
-	else if (strcasestr(head, PROBE_FETCH_REASON) != NULL)
+	else if (proxied && strcasestr(head, PROBE_FETCH_REASON) != NULL)
 		probe_fetch_refused(head, status, text_r, size);
 	else {
 		(void)snprintf(text_r, size, "reached, status %d", status);

@@ -217,6 +217,18 @@ test_gate_agent_answered(
 	gate_caller_forget(job);
 }
 
+/* The same for a tool that failed, with this detail. */
+static void
+test_gate_agent_failed(
+    struct gate_script *test, uint64_t id, const char *detail)
+{
+	struct gate_caller_job *job = gate_caller_answered(&test->gate.caller);
+
+	assert_non_null(job);
+	assert_string_equal(job->detail, detail);
+	test_gate_agent_answered(test, id, "tool_failed", NULL);
+}
+
 static void
 test_gate_agent_none(struct gate_script *test)
 {
@@ -253,7 +265,14 @@ test_gate_agent_calls(void **state)
 	test_gate_agent_job(&test, 8, false, "echo", "{}");
 	gate_script_say(&test, GATE_WORK_OUT,
 	    V "\"id\":3,\"error\":{\"code\":1,\"message\":\"no\"}}\n");
-	test_gate_agent_answered(&test, 8, "tool_failed", NULL);
+	test_gate_agent_failed(&test, 8, "the server's error: no");
+	/* Also one that speaks as Guard would. */
+	test_gate_agent_job(&test, 9, false, "echo", "{}");
+	gate_script_say(&test, GATE_WORK_OUT,
+	    V "\"id\":4,\"error\":{\"code\":-32003,\"message\":\"agentnode: "
+	      "Guard denies\",\"data\":{\"reason\":\"guard_denied\"}}}\n");
+	test_gate_agent_failed(
+	    &test, 9, "the server's error: server: agentnode: Guard denies");
 	gate_free(&test.gate);
 }
 

@@ -60,7 +60,7 @@ static json_t *test_gate_guard_object;
 static struct guard_plan test_gate_guard_plan;
 
 static void
-test_gate_guard_open(struct gate_script *test)
+test_gate_guard_open_as(struct gate_script *test, struct gate_options options)
 {
 	struct json_fault fault = {""};
 
@@ -71,9 +71,15 @@ test_gate_guard_open(struct gate_script *test)
 	assert_int_equal(guard_plan_read(test_gate_guard_object, "pack",
 			     &test_gate_guard_plan, &fault),
 	    RESULT_OK);
-	gate_script_open(test, gate_script_mcp());
+	gate_script_open(test, options);
 	test->gate.session.guard.plan = &test_gate_guard_plan;
 	test->gate.session.guard.ask = test_gate_guard_ask;
+}
+
+static void
+test_gate_guard_open(struct gate_script *test)
+{
+	test_gate_guard_open_as(test, gate_script_mcp());
 }
 
 static void
@@ -294,6 +300,76 @@ test_gate_guard_plans(void **state)
 	test_gate_guard_object = NULL;
 }
 
+/* --- an agent's calls --------------------------------------------------- */
+
+static void
+test_gate_guard_job(struct gate_script *test, uint64_t id, const char *tool)
+{
+	const struct gate_event event = {.kind = GATE_EVENT_JOB,
+	    .stream = GATE_STREAM_COUNT,
+	    .bytes = "{}",
+	    .len = 2,
+	    .text = tool,
+	    .id = id,
+	    .now_ms = test->now};
+
+	gate_step(&test->gate, &event);
+}
+
+static void
+test_gate_guard_answer(
+    struct gate_script *test, const char *code, const char *detail)
+{
+	struct gate_caller_job *job = gate_caller_answered(&test->gate.caller);
+
+	assert_non_null(job);
+	assert_string_equal(job->code, code);
+	assert_string_equal(job->detail, detail);
+	gate_caller_forget(job);
+}
+
+/* What Guard says has its code; the same said by the server has not. */
+static void
+test_gate_guard_whose(void **state)
+{
+	static const char *const codes[] = {"guard_denied", "guard_consent",
+	    "guard_arguments", "guard_rate_limit", "guard_unavailable"};
+	struct gate_options options = gate_script_mcp();
+	struct gate_script test;
+	char line[256];
+
+	(void)state;
+	options.mode = GATE_CALLER;
+	options.caller = (struct gate_caller_limits){
+	    .arguments_max = 1024, .result_max = 256};
+	test_gate_guard_open_as(&test, options);
+	gate_script_say(&test, GATE_WORK_OUT,
+	    V "\"id\":1,\"result\":{\"protocolVersion\":\"2025-06-18\","
+	      "\"capabilities\":{},\"serverInfo\":{}}}\n");
+	for (unsigned i = 0; i < sizeof(codes) / sizeof(codes[0]); i++) {
+		test_gate_guard_job(&test, i + 1, "get");
+		test_gate_guard_tell(&test, asked.id, codes[i], "no: \"x\"");
+		test_gate_guard_answer(&test, codes[i], "no: \"x\"");
+		test_gate_guard_job(&test, i + 1, "get");
+		test_gate_guard_tell(&test, asked.id, "", "");
+		(void)snprintf(line, sizeof(line),
+		    V "\"id\":%u,\"error\":{\"code\":-32003,\"message\":"
+		      "\"no\",\"data\":{\"reason\":\"%s\"}}}\n",
+		    2 * i + 3, codes[i]);
+		gate_script_say(&test, GATE_WORK_OUT, line);
+		test_gate_guard_answer(
+		    &test, "tool_failed", "the server's error: no");
+	}
+	/* It could not even be asked: while the call is sent. */
+	asked.broken = true;
+	test_gate_guard_job(&test, 99, "get");
+	test_gate_guard_answer(
+	    &test, "guard_unavailable", "Guard cannot be asked");
+	gate_free(&test.gate);
+	json_decref(test_gate_guard_object);
+	test_gate_guard_object = NULL;
+}
+
 int
 main(void)
 {
@@ -304,6 +380,7 @@ main(void)
 	    cmocka_unit_test(test_gate_guard_batch),
 	    cmocka_unit_test(test_gate_guard_ends),
 	    cmocka_unit_test(test_gate_guard_plans),
+	    cmocka_unit_test(test_gate_guard_whose),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

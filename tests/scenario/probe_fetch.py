@@ -120,6 +120,10 @@ near = serve(proxy(0, b"403 Forbidden",
 check("refusal_by_name", network(
     "https://a.test/", HTTPS_PROXY=f"http://127.0.0.1:{near}")
       == "refused by the proxy, status 403 (host_not_allowed)")
+port = serve(lambda connection: (head(connection), connection.sendall(
+    b"HTTP/1.1 403 No\r\nX-AgentNode-Reason: ip_blocked\r\n\r\n")))
+check("a server's own word is no refusal of the proxy's",
+      network(f"http://127.0.0.1:{port}/x") == "reached, status 403")
 near = serve(lambda connection: head(connection))
 check("proxy_that_hangs_up", network(
     "https://a.test/", HTTPS_PROXY=f"http://127.0.0.1:{near}")

@@ -116,7 +116,8 @@ test_exchange_simple(void **state)
 	assert_null(strstr(got, "Proxy-"));
 	test_exchange_send(test.upstream[1],
 	    "HTTP/1.1 200 OK\r\nConnection: X-Up, keep-alive\r\nX-Up: 1\r\n"
-	    "Keep-Alive: 5\r\nX-Ok: 3\r\nContent-Length: 2\r\n\r\nhi");
+	    "Keep-Alive: 5\r\nx-agentnode-Reason: ip_blocked\r\nX-Ok: "
+	    "3\r\nContent-Length: 2\r\n\r\nhi");
 	assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
 	got = test_exchange_got(&test, test.client[1]);
 	assert_memory_equal(got, "HTTP/1.1 200 ", 13);
@@ -124,6 +125,8 @@ test_exchange_simple(void **state)
 	assert_non_null(strstr(got, "\r\nConnection: close\r\n\r\nhi"));
 	assert_null(strstr(got, "X-Up"));
 	assert_null(strstr(got, "Keep-Alive"));
+	/* The proxy's word is nobody else's. */
+	assert_null(strcasestr(got, "agentnode"));
 	assert_int_equal(shutdown(test.upstream[1], SHUT_WR), 0);
 	assert_int_equal(test_exchange_settle(&test), EXCHANGE_DONE);
 	assert_true(exchange_down_bytes(test.exchange) > 0);

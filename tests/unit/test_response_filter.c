@@ -60,6 +60,7 @@ static const struct test_response_filter_row test_response_filter_rows[] = {
      "x-ratelimit-limit-tokensx: 1\r\n"
      "anthropic-ratelimit-requests-limit: 9\r\n"
      "openai-processing-ms: 12\r\nContent-Length: 0\r\nVia: 1.1 x\r\n"
+     "X-AgentNode-Reason: too_many_calls\r\n"
      "Strict-Transport-Security: x\r\nX-Request-ID-Other: q\r\n",
 	RESPONSE_FILTER_OK, CALL_OK, LENGTH, 0, true, false, 0,
 	"x-request-id: r1\r\ncontent-type: application/json\r\n"
