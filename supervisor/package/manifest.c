@@ -224,7 +224,7 @@ manifest_check_network(const json_t *manifest, struct manifest_report *report)
 void
 manifest_judge(const json_t *manifest, struct manifest_report *report)
 {
-	const json_t *agent = json_object_get(manifest, "agent");
+	const json_t *agent = manifest_field_get(manifest, "agent");
 	const char *type = manifest_text(manifest, "package_type", "");
 	bool is_agent = strcmp(type, "agent") == 0;
 
@@ -237,7 +237,7 @@ manifest_judge(const json_t *manifest, struct manifest_report *report)
 	manifest_check_combination(manifest, report);
 	manifest_check_network(manifest, report);
 	manifest_pack_check(manifest, report);
-	if (is_agent != (agent != NULL && !json_is_null(agent)))
+	if (is_agent != (agent != NULL))
 		manifest_report_fault(report, "manifest.agent",
 		    is_agent ? "is missing: an agent needs it"
 			     : "is only for package_type agent");
@@ -302,10 +302,10 @@ manifest_env_entry(const json_t *manifest)
 
 	json_array_foreach((json_t *)from, i, item)
 	{
-		const json_t *text = json_object_get(item, "description");
+		const json_t *text = manifest_field_get(item, "description");
 
 		if (text == NULL)
-			text = json_object_get(item, "purpose");
+			text = manifest_field_get(item, "purpose");
 		(void)json_array_append_new(
 		    list, json_pack("{s:s,s:b,s:O*}", "name",
 			      manifest_text(item, "name", ""), "required",
@@ -326,7 +326,7 @@ manifest_pack_entry(const json_t *manifest)
 	    manifest_text(manifest, "entrypoint", NULL), "permissions",
 	    manifest_permissions(manifest), "tools",
 	    manifest_pack_tools(manifest), "connector",
-	    json_object_get(manifest, "connector"));
+	    manifest_field_get(manifest, "connector"));
 
 	if (entry != NULL && json_array_size(env) > 0)
 		(void)json_object_set(entry, "env_requirements", env);

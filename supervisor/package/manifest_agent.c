@@ -94,7 +94,7 @@ manifest_agent_check_start(
 	    json_string_value(json_object_get(agent, "entrypoint"));
 	bool has_command =
 	    json_array_size(json_object_get(agent, "command")) > 0;
-	bool has_steps = json_object_get(agent, "orchestration") != NULL;
+	bool has_steps = manifest_field_get(agent, "orchestration") != NULL;
 
 	if ((entry != NULL) + has_command + has_steps != 1)
 		manifest_report_fault(report, "manifest.agent",
@@ -276,6 +276,7 @@ manifest_agent_entry_part(const json_t *agent)
 
 	if (copy == NULL)
 		return NULL;
+	manifest_field_drop_null(copy, manifest_agent_fields);
 	limits = manifest_agent_part(copy, "limits");
 	manifest_agent_default(
 	    limits, "max_tool_calls", MANIFEST_AGENT_TOOL_CALLS);

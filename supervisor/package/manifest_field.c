@@ -190,13 +190,35 @@ manifest_field_check(const json_t *object, const char *path,
 	}
 	manifest_field_unknown(object, path, fields, report);
 	for (field = fields; field->name != NULL; field++) {
-		const json_t *value = json_object_get(object, field->name);
+		const json_t *value = manifest_field_get(object, field->name);
 
 		(void)snprintf(
 		    place, sizeof(place), "%s.%s", path, field->name);
-		if (value != NULL && !json_is_null(value))
+		if (value != NULL)
 			manifest_field_one(value, place, field, report);
 		else if (field->required)
 			manifest_report_fault(report, place, "is missing");
+	}
+}
+
+json_t *
+manifest_field_get(const json_t *object, const char *key)
+{
+	json_t *value = json_object_get(object, key);
+
+	return json_is_null(value) ? NULL : value;
+}
+
+void
+manifest_field_drop_null(json_t *object, const struct manifest_field *fields)
+{
+	for (; fields->name != NULL; fields++) {
+		json_t *value = json_object_get(object, fields->name);
+
+		if (json_is_null(value))
+			(void)json_object_del(object, fields->name);
+		else if (fields->kind == MANIFEST_OBJECT &&
+			 json_is_object(value))
+			manifest_field_drop_null(value, fields->fields);
 	}
 }

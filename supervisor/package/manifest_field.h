@@ -38,4 +38,10 @@ struct manifest_field {
 void manifest_field_check(const json_t *object, const char *path,
     const struct manifest_field *fields, struct manifest_report *report);
 
+/* A field that is null is one that is not there: NULL for both. Borrowed. */
+json_t *manifest_field_get(const json_t *object, const char *key);
+/* Take out the fields that are null, of the object and of its parts. */
+void manifest_field_drop_null(
+    json_t *object, const struct manifest_field *fields);
+
 #endif

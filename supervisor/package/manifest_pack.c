@@ -211,7 +211,7 @@ manifest_pack_check_schema(const json_t *tool, const char *path,
 	    (type == NULL || strcmp(type, "object") != 0))
 		manifest_report_fault(report, place, "must be object");
 	(void)snprintf(place, sizeof(place), "%s.%s.properties", path, key);
-	if (json_object_get(schema, "properties") != NULL &&
+	if (manifest_field_get(schema, "properties") != NULL &&
 	    !json_is_object(json_object_get(schema, "properties")))
 		manifest_report_fault(report, place, "must be a mapping");
 }
@@ -221,7 +221,7 @@ static void
 manifest_pack_check_tool(const json_t *manifest, size_t count, size_t at,
     const json_t *tool, struct manifest_report *report)
 {
-	const json_t *entry = json_object_get(tool, "entrypoint");
+	const json_t *entry = manifest_field_get(tool, "entrypoint");
 	const char *runtime = manifest_pack_text(manifest, "runtime");
 	const char *version = manifest_pack_text(manifest, "manifest_version");
 	bool is_node = runtime != NULL && strcmp(runtime, "node") == 0;
@@ -246,13 +246,13 @@ manifest_pack_check_tool(const json_t *manifest, size_t count, size_t at,
 		manifest_report_fault(report, place,
 		    "is missing: with more than one tool each has its own");
 	else if (entry == NULL &&
-		 json_object_get(manifest, "entrypoint") == NULL)
+		 manifest_field_get(manifest, "entrypoint") == NULL)
 		manifest_report_fault(
 		    report, place, "is missing, and manifest.entrypoint too");
-	if (json_object_get(tool, "action_type") == NULL)
+	if (manifest_field_get(tool, "action_type") == NULL)
 		manifest_report_warn(
 		    report, path, "has no action_type: Guard goes by its name");
-	if (json_object_get(tool, "input_schema") == NULL)
+	if (manifest_field_get(tool, "input_schema") == NULL)
 		manifest_report_warn(report, path,
 		    "has no input_schema: any arguments are passed on");
 }
@@ -381,13 +381,13 @@ manifest_pack_check_sections(
 	if ((is_upgrade || is_skill) && tools > 0)
 		manifest_report_fault(report, "manifest.capabilities.tools",
 		    "is only for tool packs and agents");
-	if (is_skill && json_object_get(manifest, "entrypoint") != NULL)
+	if (is_skill && manifest_field_get(manifest, "entrypoint") != NULL)
 		manifest_report_fault(report, "manifest.entrypoint",
 		    "is not for skills: they run no code");
-	if (!is_pack && json_object_get(manifest, "connector") != NULL)
+	if (!is_pack && manifest_field_get(manifest, "connector") != NULL)
 		manifest_report_fault(report, "manifest.connector",
 		    "is only for package_type toolpack");
-	if (is_mcp != (json_object_get(manifest, "mcp_server") != NULL))
+	if (is_mcp != (manifest_field_get(manifest, "mcp_server") != NULL))
 		manifest_report_fault(report, "manifest.mcp_server",
 		    is_mcp ? "is missing: runtime mcp needs it"
 			   : "is only for runtime mcp");
@@ -426,7 +426,7 @@ manifest_pack_tools(const json_t *manifest)
 	{
 		copy = json_object();
 		for (k = 0; keys[k] != NULL; k++)
-			if (json_object_get(tool, keys[k]) != NULL)
+			if (manifest_field_get(tool, keys[k]) != NULL)
 				(void)json_object_set(copy, keys[k],
 				    json_object_get(tool, keys[k]));
 		(void)json_array_append_new(list, copy);

@@ -83,6 +83,39 @@ test_manifest_defaults_deny(void **state)
 	json_decref(manifest);
 }
 
+/* A field that is null is one that is not there, also in the lockfile. */
+static void
+test_manifest_null(void **state)
+{
+	json_t *manifest = test_manifest_load(test_manifest_good);
+	const json_t *agent;
+	json_t *entry;
+	json_t *empty = test_manifest_load(
+	    "{\"entrypoint\":\"my.agent:main\",\"goal\":\"do it\","
+	    "\"tool_access\":{\"allowed_packages\":null},"
+	    "\"llm_access\":{\"enabled\":true,\"max_calls\":null},"
+	    "\"limits\":{\"max_tool_calls\":null},\"orchestration\":null}");
+	struct json_fault fault = {""};
+
+	(void)state;
+	assert_int_equal(json_object_set_new(manifest, "agent", empty), 0);
+	manifest_check(manifest, &fault);
+	assert_string_equal(fault.text, "");
+	entry = manifest_agent_entry(manifest);
+	agent = json_object_get(entry, "agent");
+	assert_true(json_is_array(json_object_get(
+	    json_object_get(agent, "tool_access"), "allowed_packages")));
+	assert_int_equal(
+	    json_integer_value(json_object_get(
+		json_object_get(agent, "limits"), "max_tool_calls")),
+	    40);
+	assert_null(json_object_get(agent, "orchestration"));
+	assert_null(
+	    json_object_get(json_object_get(agent, "llm_access"), "max_calls"));
+	json_decref(entry);
+	json_decref(manifest);
+}
+
 /* Where (dotted), the value put there (NULL: taken away), part of the
  * fault. */
 static const char *const test_manifest_faults[][3] = {
@@ -234,6 +267,7 @@ main(void)
 	static const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_manifest_agent),
 	    cmocka_unit_test(test_manifest_defaults_deny),
+	    cmocka_unit_test(test_manifest_null),
 	    cmocka_unit_test(test_manifest_refused),
 	    cmocka_unit_test(test_manifest_orchestration),
 	};
