@@ -1,0 +1,319 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The table of protected paths, and their steps (see the header). Called by
+ * native_view once per writable root; must never follow a link, and refuses
+ * what it cannot protect.
+ */
+#include "supervisor/native/native_protect.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/openat2.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define ALWAYS NATIVE_PROTECT_ALWAYS
+#define THERE NATIVE_PROTECT_THERE
+
+const struct native_protect_entry native_protect_table[] = {
+    /* git reads these whenever anything asks it: fsmonitor, hooks, aliases,
+     * filters, pagers. commondir makes it read another config instead, and
+     * an empty one stops it, so that a placeholder says "here". */
+    {".git/hooks", true, ALWAYS, NULL},
+    {".git/config", false, ALWAYS, NULL},
+    {".git/config.worktree", false, ALWAYS, NULL},
+    {".git/commondir", false, ALWAYS, "."},
+    /* git directories of submodules and worktrees, each with a config and
+     * hooks; no .git file leads to a new one. */
+    {".git/modules", true, THERE, NULL},
+    {".git/worktrees", true, THERE, NULL},
+    /* hooks a project keeps beside its files; nothing runs new ones before
+     * .git/config says so. */
+    {".githooks", true, THERE, NULL},
+    {".husky", true, THERE, NULL},
+    {".gitconfig", false, THERE, NULL},
+    {".pre-commit-config.yaml", false, THERE, NULL},
+    {"lefthook.yml", false, THERE, NULL},
+    /* read by a shell that enters the folder */
+    {".envrc", false, ALWAYS, NULL},
+    /* read by an editor that opens it: tasks, interpreters, extensions */
+    {".vscode", true, ALWAYS, NULL},
+    {".idea", true, ALWAYS, NULL},
+    {".devcontainer", true, THERE, NULL},
+    /* read by an agent that is started in it: hooks, servers, permissions */
+    {".claude", true, ALWAYS, NULL},
+    {".codex", true, ALWAYS, NULL},
+    {".cursor", true, ALWAYS, NULL},
+    {".gemini", true, ALWAYS, NULL},
+    {".agents", true, THERE, NULL},
+    {".mcp.json", false, ALWAYS, "{}\n"},
+    /* ours: which packages run, with which permissions */
+    {".agentnode", true, ALWAYS, NULL},
+    {"agentnode.lock", false, ALWAYS, NULL},
+    /* start files of shells, which a home may link to */
+    {".bashrc", false, THERE, NULL},
+    {".bash_profile", false, THERE, NULL},
+    {".bash_login", false, THERE, NULL},
+    {".bash_logout", false, THERE, NULL},
+    {".bash_aliases", false, THERE, NULL},
+    {".profile", false, THERE, NULL},
+    {".zshrc", false, THERE, NULL},
+    {".zshenv", false, THERE, NULL},
+    {".zprofile", false, THERE, NULL},
+    {".zlogin", false, THERE, NULL},
+    {".zlogout", false, THERE, NULL},
+};
+const size_t native_protect_count =
+    sizeof(native_protect_table) / sizeof(native_protect_table[0]);
+
+/* One protected path on its way down from a root. */
+struct native_protect_walk {
+	struct native_step_plan *plan;
+	const struct native_root *root;
+	const struct native_protect_entry *entry;
+	const char *path; /* relative */
+	bool seal;        /* the second pass */
+};
+
+const char *
+native_protect_content(const char *path)
+{
+	for (size_t i = 0; i < native_protect_count; i++) {
+		const struct native_protect_entry *entry =
+		    &native_protect_table[i];
+		size_t len = strlen(path), tail = strlen(entry->path);
+		const char *bare = entry->path;
+
+		if (entry->content == NULL)
+			continue;
+		if (strncmp(bare, ".git/", 5) == 0) {
+			bare += 5;
+			tail -= 5;
+		}
+		if (len > tail && path[len - tail - 1] == '/' &&
+		    strcmp(path + len - tail, bare) == 0)
+			return entry->content;
+	}
+	return "";
+}
+
+/* A placeholder holds the first part that is not there. */
+static enum result
+native_protect_absent(
+    const struct native_protect_walk *walk, const char *target, bool last)
+{
+	struct native_step *step;
+	enum result result;
+
+	if (!walk->seal || walk->entry->when == NATIVE_PROTECT_THERE ||
+	    native_step_find(walk->plan->view, target) != NULL)
+		return RESULT_OK;
+	result = native_step_add(walk->plan, NATIVE_STEP_BIND, target, &step);
+	if (result != RESULT_OK)
+		return result;
+	memcpy(step->source, step->target, sizeof(step->source));
+	step->placeholder = true;
+	step->dir = !last || walk->entry->is_dir;
+	return RESULT_OK;
+}
+
+/* The protected thing itself, or a file where a directory should be. */
+static enum result
+native_protect_leaf(const struct native_protect_walk *walk, const char *target,
+    const struct stat *info)
+{
+	if (!S_ISDIR(info->st_mode) && !S_ISREG(info->st_mode))
+		return native_step_fault(walk->plan, RESULT_REFUSED,
+		    "%s: a protected path is a file or a directory; this can "
+		    "be shown with --mode read-only alone",
+		    target);
+	if (S_ISREG(info->st_mode) && info->st_nlink > 1)
+		return native_step_fault(walk->plan, RESULT_REFUSED,
+		    "%s: this file has %lu names, and writing to another one "
+		    "would go round its protection; make it a copy, or use "
+		    "--mode read-only",
+		    target, (unsigned long)info->st_nlink);
+	if (!walk->seal)
+		return RESULT_OK;
+	return native_step_bind(walk->plan, false, target, target, info);
+}
+
+/* A directory on the way: a mount point of its own. */
+static enum result
+native_protect_way(const struct native_protect_walk *walk, const char *target,
+    const struct stat *info)
+{
+	if (walk->seal || native_step_find(walk->plan->view, target) != NULL)
+		return RESULT_OK;
+	return native_step_bind(walk->plan, true, target, target, info);
+}
+
+static enum result
+native_protect_look(const struct native_protect_walk *walk, const char *part,
+    const char *target, struct stat *info_r)
+{
+	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
+	    .resolve =
+		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	int fd FD_CLEANUP =
+	    (int)syscall(SYS_openat2, walk->root->fd, part, &how, sizeof(how));
+
+	if (fd < 0 && errno == ENOENT)
+		return RESULT_NOT_FOUND;
+	if (fd < 0 || fstat(fd, info_r) != 0)
+		return native_step_fault(walk->plan, RESULT_REFUSED,
+		    "%s: a protected path that cannot be looked at: %s", target,
+		    strerror(errno));
+	if (S_ISLNK(info_r->st_mode))
+		return native_step_fault(walk->plan, RESULT_REFUSED,
+		    "%s is a link: it cannot be protected, the command could "
+		    "replace it; put the real thing there, or use --mode "
+		    "read-only",
+		    target);
+	return RESULT_OK;
+}
+
+static enum result
+native_protect_part(const struct native_protect_walk *walk, const char *part,
+    bool last, bool *end_r)
+{
+	char target[NATIVE_VIEW_PATH_MAX];
+	struct stat info;
+	enum result result = native_step_join(target, walk->root->path, part);
+
+	if (result != RESULT_OK)
+		return native_step_fault(walk->plan, result,
+		    "%s: protected paths below it get too long",
+		    walk->root->path);
+	result = native_protect_look(walk, part, target, &info);
+	*end_r = last || result != RESULT_OK || !S_ISDIR(info.st_mode);
+	if (result == RESULT_NOT_FOUND)
+		return native_protect_absent(walk, target, last);
+	if (result != RESULT_OK)
+		return result;
+	return *end_r ? native_protect_leaf(walk, target, &info)
+		      : native_protect_way(walk, target, &info);
+}
+
+static enum result
+native_protect_walk(const struct native_protect_walk *walk)
+{
+	char part[NATIVE_VIEW_PATH_MAX];
+	size_t len = strlen(walk->path);
+	bool end = false;
+
+	memcpy(part, walk->path, len + 1);
+	for (size_t i = 1; i <= len && !end; i++) {
+		enum result result;
+
+		if (walk->path[i] != '/' && walk->path[i] != '\0')
+			continue;
+		part[i] = '\0';
+		result = native_protect_part(walk, part, i == len, &end);
+		if (result != RESULT_OK)
+			return result;
+		part[i] = walk->path[i];
+	}
+	return RESULT_OK;
+}
+
+/* A relative path of names, none of them "", "." or "..". */
+static bool
+native_protect_valid(const char *path)
+{
+	size_t start = 0, len = strlen(path);
+
+	if (len == 0 || len >= NATIVE_VIEW_PATH_MAX / 2)
+		return false;
+	for (size_t i = 0; i <= len; i++) {
+		const char *name = path + start;
+
+		if (path[i] != '/' && path[i] != '\0')
+			continue;
+		if (i == start || (i - start == 1 && name[0] == '.') ||
+		    (i - start == 2 && strncmp(name, "..", 2) == 0))
+			return false;
+		start = i + 1;
+	}
+	return true;
+}
+
+/* Paths of --protect are held as files when they are not there; a slash at
+ * the end makes it a directory. */
+static enum result
+native_protect_more(struct native_protect_walk *walk, const char *given)
+{
+	struct native_protect_entry entry = {NULL, false, ALWAYS, NULL};
+	char path[NATIVE_VIEW_PATH_MAX];
+	size_t len = strlen(given);
+
+	entry.is_dir = len > 1 && given[len - 1] == '/';
+	if (entry.is_dir)
+		len--;
+	if (len < sizeof(path)) {
+		memcpy(path, given, len);
+		path[len] = '\0';
+	}
+	if (len >= sizeof(path) || !native_protect_valid(path))
+		return native_step_fault(walk->plan, RESULT_REFUSED,
+		    "--protect %s: it takes a path inside the workspace, "
+		    "without . and ..",
+		    given);
+	entry.path = walk->path = path;
+	walk->entry = &entry;
+	return native_protect_walk(walk);
+}
+
+/* A directory git would take for a repository without a .git. */
+static bool
+native_protect_bare(const struct native_root *root)
+{
+	return faccessat(root->fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       faccessat(root->fd, "objects", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+	       faccessat(root->fd, "refs", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+}
+
+static enum result
+native_protect_pass(struct native_step_plan *plan,
+    const struct native_root *root, const struct native_view_choice *choice,
+    bool seal)
+{
+	struct native_protect_walk walk = {plan, root, NULL, NULL, seal};
+	bool bare = native_protect_bare(root);
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < native_protect_count && result == RESULT_OK;
+	     i++) {
+		walk.entry = &native_protect_table[i];
+		walk.path = walk.entry->path;
+		result = native_protect_walk(&walk);
+		if (result != RESULT_OK || !bare ||
+		    strncmp(walk.path, ".git/", 5) != 0)
+			continue;
+		walk.path += 5;
+		result = native_protect_walk(&walk);
+	}
+	if (strcmp(root->path, plan->view->workspace) != 0)
+		return result;
+	for (size_t i = 0; i < choice->protect_count && result == RESULT_OK;
+	     i++)
+		result = native_protect_more(&walk, choice->protect[i]);
+	return result;
+}
+
+enum result
+native_protect_pin(struct native_step_plan *plan,
+    const struct native_root *root, const struct native_view_choice *choice)
+{
+	return native_protect_pass(plan, root, choice, false);
+}
+
+enum result
+native_protect_seal(struct native_step_plan *plan,
+    const struct native_root *root, const struct native_view_choice *choice)
+{
+	return native_protect_pass(plan, root, choice, true);
+}
