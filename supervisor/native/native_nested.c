@@ -80,7 +80,7 @@ native_nested_one(struct native_step_plan *plan, const char *path)
 /* Lines too long or odd are refused only when they may lie below. */
 static enum result
 native_nested_line(struct native_step_plan *plan,
-    const struct native_root *root, const char *line, size_t len)
+    const struct native_given *root, const char *line, size_t len)
 {
 	char path[NATIVE_VIEW_PATH_MAX];
 	enum result result = native_nested_point(line, len, path);
@@ -97,7 +97,8 @@ native_nested_line(struct native_step_plan *plan,
 }
 
 enum result
-native_nested_add(struct native_step_plan *plan, const struct native_root *root)
+native_nested_add(
+    struct native_step_plan *plan, const struct native_given *root)
 {
 	int fd FD_CLEANUP = open("/proc/self/mountinfo", O_RDONLY | O_CLOEXEC);
 	char *text = NULL;

@@ -10,7 +10,7 @@
 
 #include <stddef.h>
 
-#include "supervisor/native/native_root.h"
+#include "supervisor/native/native_given.h"
 
 #define NATIVE_NESTED_BYTES_MAX (4U << 20)
 
@@ -21,6 +21,6 @@ enum result native_nested_point(
 
 /* A read-only step for each mount below the root. */
 enum result native_nested_add(
-    struct native_step_plan *plan, const struct native_root *root);
+    struct native_step_plan *plan, const struct native_given *root);
 
 #endif

@@ -72,7 +72,7 @@ const size_t native_protect_count =
 /* One protected path on its way down from a root. */
 struct native_protect_walk {
 	struct native_step_plan *plan;
-	const struct native_root *root;
+	const struct native_given *root;
 	const struct native_protect_entry *entry;
 	const char *path; /* relative */
 	bool seal;        /* the second pass */
@@ -161,6 +161,8 @@ native_protect_look(const struct native_protect_walk *walk, const char *part,
 	int fd FD_CLEANUP =
 	    (int)syscall(SYS_openat2, walk->root->fd, part, &how, sizeof(how));
 
+	memset(info_r, 0, sizeof(*info_r));
+	fd = (int)syscall(SYS_openat2, walk->root->fd, part, &how, sizeof(how));
 	if (fd < 0 && errno == ENOENT)
 		return RESULT_NOT_FOUND;
 	if (fd < 0 || fstat(fd, info_r) != 0)
@@ -244,8 +246,9 @@ native_protect_valid(const char *path)
 /* Paths of --protect are held as files when they are not there; a slash at
  * the end makes it a directory. */
 static enum result
-native_protect_more(struct native_protect_walk *walk, const char *given)
+native_protect_more(const struct native_protect_walk *from, const char *given)
 {
+	struct native_protect_walk walk = *from;
 	struct native_protect_entry entry = {NULL, false, ALWAYS, NULL};
 	char path[NATIVE_VIEW_PATH_MAX];
 	size_t len = strlen(given);
@@ -258,18 +261,18 @@ native_protect_more(struct native_protect_walk *walk, const char *given)
 		path[len] = '\0';
 	}
 	if (len >= sizeof(path) || !native_protect_valid(path))
-		return native_step_fault(walk->plan, RESULT_REFUSED,
+		return native_step_fault(walk.plan, RESULT_REFUSED,
 		    "--protect %s: it takes a path inside the workspace, "
 		    "without . and ..",
 		    given);
-	entry.path = walk->path = path;
-	walk->entry = &entry;
-	return native_protect_walk(walk);
+	entry.path = walk.path = path;
+	walk.entry = &entry;
+	return native_protect_walk(&walk);
 }
 
 /* A directory git would take for a repository without a .git. */
 static bool
-native_protect_bare(const struct native_root *root)
+native_protect_bare(const struct native_given *root)
 {
 	return faccessat(root->fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
 	       faccessat(root->fd, "objects", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
@@ -278,7 +281,7 @@ native_protect_bare(const struct native_root *root)
 
 static enum result
 native_protect_pass(struct native_step_plan *plan,
-    const struct native_root *root, const struct native_view_choice *choice,
+    const struct native_given *root, const struct native_view_choice *choice,
     bool seal)
 {
 	struct native_protect_walk walk = {plan, root, NULL, NULL, seal};
@@ -306,14 +309,14 @@ native_protect_pass(struct native_step_plan *plan,
 
 enum result
 native_protect_pin(struct native_step_plan *plan,
-    const struct native_root *root, const struct native_view_choice *choice)
+    const struct native_given *root, const struct native_view_choice *choice)
 {
 	return native_protect_pass(plan, root, choice, false);
 }
 
 enum result
 native_protect_seal(struct native_step_plan *plan,
-    const struct native_root *root, const struct native_view_choice *choice)
+    const struct native_given *root, const struct native_view_choice *choice)
 {
 	return native_protect_pass(plan, root, choice, true);
 }

@@ -11,7 +11,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "supervisor/native/native_root.h"
+#include "supervisor/native/native_given.h"
 
 enum native_protect_when {
 	NATIVE_PROTECT_ALWAYS, /* there or not: held by a placeholder */
@@ -33,9 +33,9 @@ extern const size_t native_protect_count;
  * puts the read-only steps on top. git: the root is a git directory itself,
  * entries below .git/ count without it. */
 enum result native_protect_pin(struct native_step_plan *plan,
-    const struct native_root *root, const struct native_view_choice *choice);
+    const struct native_given *root, const struct native_view_choice *choice);
 enum result native_protect_seal(struct native_step_plan *plan,
-    const struct native_root *root, const struct native_view_choice *choice);
+    const struct native_given *root, const struct native_view_choice *choice);
 
 /* What a placeholder at this path of a root holds: "" mostly. */
 const char *native_protect_content(const char *path);

@@ -130,11 +130,11 @@ enum result
 native_step_bind(struct native_step_plan *plan, bool writable,
     const char *target, const char *source, const struct stat *info)
 {
-	struct native_step *step;
+	struct native_step *step = NULL;
 	enum result result = native_step_add(plan,
 	    writable ? NATIVE_STEP_BIND_RW : NATIVE_STEP_BIND, target, &step);
 
-	if (result != RESULT_OK)
+	if (result != RESULT_OK || step == NULL)
 		return result;
 	if (strlen(source) >= sizeof(step->source))
 		return native_step_fault(plan, RESULT_TOO_LONG,
@@ -151,8 +151,7 @@ native_step_look(const char *path, struct stat *info_r, int *fd_r)
 {
 	struct open_how how = {.flags = O_PATH | O_NOFOLLOW | O_CLOEXEC,
 	    .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-	int fd FD_CLEANUP =
-	    (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
+	int fd = (int)syscall(SYS_openat2, AT_FDCWD, path, &how, sizeof(how));
 
 	if (fd_r != NULL)
 		*fd_r = -1;
@@ -160,11 +159,13 @@ native_step_look(const char *path, struct stat *info_r, int *fd_r)
 		return RESULT_NOT_FOUND;
 	if (fd < 0)
 		return errno == ELOOP ? RESULT_REFUSED : RESULT_SYSTEM;
-	if (fstat(fd, info_r) != 0)
+	if (fstat(fd, info_r) != 0) {
+		fd_close(&fd);
 		return RESULT_SYSTEM;
-	if (fd_r != NULL) {
-		*fd_r = fd;
-		fd = -1;
 	}
+	if (fd_r != NULL)
+		*fd_r = fd;
+	else
+		fd_close(&fd);
 	return RESULT_OK;
 }

@@ -12,7 +12,7 @@
 
 #include "supervisor/native/native_nested.h"
 #include "supervisor/native/native_protect.h"
-#include "supervisor/native/native_root.h"
+#include "supervisor/native/native_given.h"
 #include "supervisor/native/native_step.h"
 #include "supervisor/native/native_system.h"
 
@@ -79,7 +79,7 @@ native_view_check(
 /* A directory of the user, with what is mounted in it read-only. */
 static enum result
 native_view_root(struct native_step_plan *plan,
-    const struct native_view_choice *choice, const struct native_root *root)
+    const struct native_view_choice *choice, const struct native_given *root)
 {
 	bool writable = choice->mode != NATIVE_READ_ONLY;
 	enum result result = native_step_bind(
@@ -100,12 +100,12 @@ native_view_workspace(
     struct native_step_plan *plan, const struct native_view_choice *choice)
 {
 	struct native_view *view = plan->view;
-	struct native_root root;
+	struct native_given root;
 	enum result result;
 
 	if (choice->workspace == NULL)
 		return RESULT_OK;
-	result = native_root_open(plan, choice->workspace, "--workspace",
+	result = native_given_open(plan, choice->workspace, "--workspace",
 	    choice->mode != NATIVE_READ_ONLY, choice, &root);
 	if (result != RESULT_OK)
 		return result;
@@ -117,13 +117,14 @@ native_view_workspace(
 	memcpy(view->cwd, root.path, sizeof(view->cwd));
 	if (result == RESULT_OK)
 		result = native_view_root(plan, choice, &root);
-	native_root_close(&root);
+	native_given_close(&root);
 	return result;
 }
 
 /* A writable directory must not lift what another step protects. */
 static enum result
-native_view_apart(struct native_step_plan *plan, const struct native_root *root)
+native_view_apart(
+    struct native_step_plan *plan, const struct native_given *root)
 {
 	const struct native_view *view = plan->view;
 
@@ -151,16 +152,16 @@ static enum result
 native_view_writable(struct native_step_plan *plan,
     const struct native_view_choice *choice, const char *given)
 {
-	struct native_root root;
+	struct native_given root;
 	enum result result =
-	    native_root_open(plan, given, "--writable", true, choice, &root);
+	    native_given_open(plan, given, "--writable", true, choice, &root);
 
 	if (result != RESULT_OK)
 		return result;
 	result = native_view_apart(plan, &root);
 	if (result == RESULT_OK)
 		result = native_view_root(plan, choice, &root);
-	native_root_close(&root);
+	native_given_close(&root);
 	return result;
 }
 

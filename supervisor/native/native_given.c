@@ -4,7 +4,7 @@
  * native_view; must never follow a link, and compares directories by device
  * and inode, so that a second name of a home is a home.
  */
-#include "supervisor/native/native_root.h"
+#include "supervisor/native/native_given.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -21,15 +21,15 @@
 #include "supervisor/native/native_system.h"
 
 /* Below a home: what holds credentials or programs the user starts. */
-static const char *const native_root_private[] = {".aws", ".azure", ".config",
+static const char *const native_given_private[] = {".aws", ".azure", ".config",
     ".docker", ".gnupg", ".kube", ".local/bin", ".local/share/keyrings",
     ".mozilla", ".password-store", ".ssh", ".thunderbird", "bin", "snap"};
 
-#define NATIVE_ROOT_COUNT(list) (sizeof(list) / sizeof((list)[0]))
+#define NATIVE_GIVEN_COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
 /* Which part of the path is the link, for the sentence. */
 static enum result
-native_root_link(
+native_given_link(
     struct native_step_plan *plan, const char *given, const char *flag)
 {
 	char part[NATIVE_VIEW_PATH_MAX], *real;
@@ -57,8 +57,8 @@ native_root_link(
 }
 
 static enum result
-native_root_at(struct native_step_plan *plan, const char *given,
-    const char *flag, struct native_root *root)
+native_given_at(struct native_step_plan *plan, const char *given,
+    const char *flag, struct native_given *root)
 {
 	struct open_how how = {.flags = O_PATH | O_DIRECTORY | O_CLOEXEC,
 	    .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
@@ -70,7 +70,7 @@ native_root_at(struct native_step_plan *plan, const char *given,
 	root->fd =
 	    (int)syscall(SYS_openat2, AT_FDCWD, given, &how, sizeof(how));
 	if (root->fd < 0 && errno == ELOOP)
-		return native_root_link(plan, given, flag);
+		return native_given_link(plan, given, flag);
 	if (root->fd < 0 && errno == ENOENT)
 		return native_step_fault(plan, RESULT_NOT_FOUND,
 		    "%s %s: there is no such directory", flag, given);
@@ -85,8 +85,8 @@ native_root_at(struct native_step_plan *plan, const char *given,
 
 /* The name the kernel has for it, and that it leads there again. */
 static enum result
-native_root_name(struct native_step_plan *plan, const char *given,
-    const char *flag, struct native_root *root)
+native_given_name(struct native_step_plan *plan, const char *given,
+    const char *flag, struct native_given *root)
 {
 	char at[64];
 	struct stat again;
@@ -115,7 +115,7 @@ native_root_name(struct native_step_plan *plan, const char *given,
 }
 
 static bool
-native_root_same(const struct stat *one, const struct stat *other)
+native_given_same(const struct stat *one, const struct stat *other)
 {
 	return one->st_dev == other->st_dev && one->st_ino == other->st_ino;
 }
@@ -123,7 +123,7 @@ native_root_same(const struct stat *one, const struct stat *other)
 /* True when the directory is one of those path goes through, or its end.
  * Links in path are followed: a home may be reached by one. */
 static bool
-native_root_above(const struct native_root *root, const char *path)
+native_given_above(const struct native_given *root, const char *path)
 {
 	char *real = realpath(path, NULL);
 	const char *from = real != NULL ? real : path;
@@ -139,7 +139,7 @@ native_root_above(const struct native_root *root, const char *path)
 			break;
 		if (from[i + 1] == '/' || from[i + 1] == '\0' || i == 0)
 			found = stat(part, &info) == 0 &&
-				native_root_same(&info, &root->info);
+				native_given_same(&info, &root->info);
 	}
 	free(real);
 	return found;
@@ -147,7 +147,7 @@ native_root_above(const struct native_root *root, const char *path)
 
 /* True when the directory lies in path, by any of its names. */
 static bool
-native_root_inside(const struct native_root *root, const char *path)
+native_given_inside(const struct native_given *root, const char *path)
 {
 	struct stat target, info;
 	char part[NATIVE_VIEW_PATH_MAX];
@@ -160,34 +160,35 @@ native_root_inside(const struct native_root *root, const char *path)
 		if (part[i] != '/' && part[i] != '\0')
 			continue;
 		part[i] = '\0';
-		if (lstat(part, &info) == 0 && native_root_same(&info, &target))
+		if (lstat(part, &info) == 0 &&
+		    native_given_same(&info, &target))
 			return true;
 	}
 	return false;
 }
 
 static enum result
-native_root_judge_home(struct native_step_plan *plan, const char *flag,
-    const struct native_view_choice *choice, const struct native_root *root)
+native_given_judge_home(struct native_step_plan *plan, const char *flag,
+    const struct native_view_choice *choice, const struct native_given *root)
 {
 	char path[NATIVE_VIEW_PATH_MAX];
 
-	if (native_root_above(root, choice->home))
+	if (native_given_above(root, choice->home))
 		return native_step_fault(plan, RESULT_REFUSED,
 		    "%s %s: a home directory, or one above it, is never "
 		    "handed over; name the project's own directory",
 		    flag, root->path);
-	if (native_root_above(root, choice->agentnode) ||
-	    native_root_inside(root, choice->agentnode))
+	if (native_given_above(root, choice->agentnode) ||
+	    native_given_inside(root, choice->agentnode))
 		return native_step_fault(plan, RESULT_REFUSED,
 		    "%s %s: AgentNode's own state (AGENTNODE_HOME) would lie "
 		    "inside, or it inside that",
 		    flag, root->path);
-	for (size_t i = 0; i < NATIVE_ROOT_COUNT(native_root_private); i++) {
+	for (size_t i = 0; i < NATIVE_GIVEN_COUNT(native_given_private); i++) {
 		if (native_step_join(path, choice->home,
-			native_root_private[i]) == RESULT_OK &&
-		    (native_root_inside(root, path) ||
-			native_root_above(root, path)))
+			native_given_private[i]) == RESULT_OK &&
+		    (native_given_inside(root, path) ||
+			native_given_above(root, path)))
 			return native_step_fault(plan, RESULT_REFUSED,
 			    "%s %s: %s holds credentials or programs of "
 			    "yours",
@@ -198,7 +199,7 @@ native_root_judge_home(struct native_step_plan *plan, const char *flag,
 
 /* Pseudo file systems are the kernel, not files. */
 static bool
-native_root_pseudo(const struct native_root *root)
+native_given_pseudo(const struct native_given *root)
 {
 	struct statfs fs;
 
@@ -221,10 +222,10 @@ native_root_pseudo(const struct native_root *root)
 }
 
 static enum result
-native_root_judge(struct native_step_plan *plan, const char *flag, bool write,
-    const struct native_view_choice *choice, const struct native_root *root)
+native_given_judge(struct native_step_plan *plan, const char *flag, bool write,
+    const struct native_view_choice *choice, const struct native_given *root)
 {
-	if (native_system_owns(root->path) || native_root_pseudo(root))
+	if (native_system_owns(root->path) || native_given_pseudo(root))
 		return native_step_fault(plan, RESULT_REFUSED,
 		    "%s %s: a directory of the system, or one that others "
 		    "live in too; name the project's own directory",
@@ -238,29 +239,29 @@ native_root_judge(struct native_step_plan *plan, const char *flag, bool write,
 		return native_step_fault(plan, RESULT_REFUSED,
 		    "%s %s: you cannot %s it yourself: %s", flag, root->path,
 		    write ? "read and write" : "read", strerror(errno));
-	return native_root_judge_home(plan, flag, choice, root);
+	return native_given_judge_home(plan, flag, choice, root);
 }
 
 enum result
-native_root_open(struct native_step_plan *plan, const char *given,
+native_given_open(struct native_step_plan *plan, const char *given,
     const char *flag, bool write, const struct native_view_choice *choice,
-    struct native_root *root_r)
+    struct native_given *root_r)
 {
 	enum result result;
 
 	root_r->fd = -1;
-	result = native_root_at(plan, given, flag, root_r);
+	result = native_given_at(plan, given, flag, root_r);
 	if (result == RESULT_OK)
-		result = native_root_name(plan, given, flag, root_r);
+		result = native_given_name(plan, given, flag, root_r);
 	if (result == RESULT_OK)
-		result = native_root_judge(plan, flag, write, choice, root_r);
+		result = native_given_judge(plan, flag, write, choice, root_r);
 	if (result != RESULT_OK)
-		native_root_close(root_r);
+		native_given_close(root_r);
 	return result;
 }
 
 void
-native_root_close(struct native_root *root)
+native_given_close(struct native_given *root)
 {
 	fd_close(&root->fd);
 }
