@@ -22,6 +22,7 @@
 
 struct host_run;         /* opaque */
 struct boundary_verdict; /* supervisor/policy/boundary.h */
+struct run_secret;       /* supervisor/package/run_secret.h */
 
 /* Said in every result, status and record of such a run. */
 #define HOST_RUN_WORDS "policy, not a boundary"
@@ -38,11 +39,16 @@ struct host_spec {
 	struct sandbox_limits limits;
 	uint64_t file_size;   /* bytes one file may get; 0: no limit */
 	const json_t *record; /* more of the launch record */
-	bool has_result;      /* stdout_fd is at 3, 1 is stderr_fd */
+	const struct run_secret *secret; /* more of env; or NULL */
+	/* A folder that must hold what this hash says, read in full before
+	 * the start; both or none. A package's own has to be sealed so. */
+	const char *tree_path, *tree_hash;
+	bool has_result; /* stdout_fd is at 3, 1 is stderr_fd */
 	int stdin_fd, stdout_fd, stderr_fd; /* its ends of pipes; borrowed */
 };
 
-/* Outcome as of a sandbox; removed: nothing of its tree lives. */
+/* Outcome as of a sandbox; removed: nothing of its tree lives. Codes of its
+ * own: host_refused (not for the host), host_died (agentnode-host ended). */
 struct host_run_handlers {
 	void (*on_go)(struct host_run *run, void *context); /* may be NULL */
 	void (*on_end)(struct host_run *run,

@@ -1,0 +1,5 @@
+# SPDX-License-Identifier: Apache-2.0
+# Runs on the host.
+add_machine_test(host_run LIBRARIES supervisor_host)
+add_dependencies(machine_host_run agentnode-host agentnode-ledger
+    agentnode-unpack)
