@@ -32,6 +32,7 @@ struct tool_pool_row {
 	char package[SLUG_MAX + 1];
 	bool list, has_tool, waits; /* waits: for room for its package */
 	char tool[129];
+	size_t place; /* of its session, once it was handed over */
 	int args_fd;
 	char code[RUN_ENTRY_CODE_MAX];
 };
@@ -46,6 +47,8 @@ struct tool_pool {
 	struct tool_session *sessions[TOOL_POOL_SESSIONS_MAX];
 	bool ended[TOOL_POOL_SESSIONS_MAX];    /* to be freed from the loop */
 	uint64_t used[TOOL_POOL_SESSIONS_MAX]; /* of last use, by count */
+	bool spent[TOOL_POOL_SESSIONS_MAX]; /* its one call was given: the next
+					     * may be made ready */
 	struct tool_pool_row rows[TOOL_POOL_CALLS_MAX];
 	struct event *later;
 	uint64_t calls, lists, turn;
@@ -118,15 +121,23 @@ tool_pool_on_end(struct tool_session *session, void *context)
 	tool_pool_later(pool);
 }
 
-/* The living session of a package; none while an older one still ends: it
- * may keep the package's state. */
+/* The session that takes it. *wait_r: there may be no other one of its
+ * package now: one that still ends may keep the package's state. */
 static size_t
-tool_pool_find(const struct tool_pool *pool, const char *slug)
+tool_pool_find(
+    const struct tool_pool *pool, const struct tool_pool_row *row, bool *wait_r)
 {
+	*wait_r = false;
 	for (size_t i = 0; i < TOOL_POOL_SESSIONS_MAX; i++) {
-		if (pool->sessions[i] != NULL &&
-		    strcmp(tool_session_slug(pool->sessions[i]), slug) == 0)
+		const struct tool_session *session = pool->sessions[i];
+
+		if (session == NULL ||
+		    strcmp(tool_session_slug(session), row->package) != 0)
+			continue;
+		if (tool_session_takes(session, row->list))
 			return i;
+		if (!tool_session_is_once(session))
+			*wait_r = true;
 	}
 	return TOOL_POOL_SESSIONS_MAX;
 }
@@ -170,20 +181,33 @@ tool_pool_hand_over(
 
 	row->args_fd = -1;
 	row->waits = false;
+	row->place = place;
 	pool->used[place] = ++pool->turn;
+	pool->spent[place] =
+	    !call.list && tool_session_is_once(pool->sessions[place]);
 	tool_session_call(pool->sessions[place], &call);
+}
+
+static enum result
+tool_pool_start(struct tool_pool *pool, const char *package, size_t place,
+    struct tool_session_fault *fault_r)
+{
+	static const struct tool_session_handlers handlers = {
+	    tool_pool_on_answer, tool_pool_on_end};
+
+	*fault_r = (struct tool_session_fault){"", ""};
+	pool->ended[place] = pool->spent[place] = false;
+	pool->used[place] = ++pool->turn;
+	return tool_session_new(pool->base, pool->audit, pool->spec, package,
+	    &handlers, pool, &pool->sessions[place], fault_r);
 }
 
 static void
 tool_pool_begin(struct tool_pool *pool, struct tool_pool_row *row, size_t place)
 {
-	static const struct tool_session_handlers handlers = {
-	    tool_pool_on_answer, tool_pool_on_end};
-	struct tool_session_fault fault = {"", ""};
+	struct tool_session_fault fault;
 
-	pool->ended[place] = false;
-	if (tool_session_new(pool->base, pool->audit, pool->spec, row->package,
-		&handlers, pool, &pool->sessions[place], &fault) == RESULT_OK) {
+	if (tool_pool_start(pool, row->package, place, &fault) == RESULT_OK) {
 		tool_pool_hand_over(pool, row, place);
 		return;
 	}
@@ -196,21 +220,73 @@ tool_pool_begin(struct tool_pool *pool, struct tool_pool_row *row, size_t place)
 static void
 tool_pool_route(struct tool_pool *pool, struct tool_pool_row *row)
 {
-	size_t place = tool_pool_find(pool, row->package);
+	bool wait;
+	size_t place = tool_pool_find(pool, row, &wait);
 
-	if (place < TOOL_POOL_SESSIONS_MAX &&
-	    tool_session_is_open(pool->sessions[place])) {
+	if (place < TOOL_POOL_SESSIONS_MAX) {
 		tool_pool_hand_over(pool, row, place);
 		return;
 	}
-	if (place == TOOL_POOL_SESSIONS_MAX)
+	if (!wait)
 		place = tool_pool_place(pool);
-	else
-		place = TOOL_POOL_SESSIONS_MAX; /* the old one still ends */
 	if (place < TOOL_POOL_SESSIONS_MAX)
 		tool_pool_begin(pool, row, place);
 	else
 		row->waits = true;
+}
+
+/* --- the next sandbox of a tool pack ------------------------------------ */
+
+/* A place that nobody needs now. */
+static size_t
+tool_pool_free_place(const struct tool_pool *pool)
+{
+	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
+		if (pool->rows[i].used && pool->rows[i].waits)
+			return TOOL_POOL_SESSIONS_MAX;
+	}
+	for (size_t i = 0; i < pool->spec->sessions; i++) {
+		if (pool->sessions[i] == NULL)
+			return i;
+	}
+	return TOOL_POOL_SESSIONS_MAX;
+}
+
+/* One is enough: what takes a call is there already? */
+static bool
+tool_pool_has_fresh(const struct tool_pool *pool, const char *slug)
+{
+	for (size_t i = 0; i < TOOL_POOL_SESSIONS_MAX; i++) {
+		if (pool->sessions[i] != NULL &&
+		    strcmp(tool_session_slug(pool->sessions[i]), slug) == 0 &&
+		    tool_session_takes(pool->sessions[i], true))
+			return true;
+	}
+	return false;
+}
+
+/* Started while the call before runs, so that the next does not wait for it.
+ * Tried once for each call; if it does not start, the next call says why. */
+static void
+tool_pool_make_ready(struct tool_pool *pool)
+{
+	struct tool_session_fault fault;
+	char slug[SLUG_MAX + 1];
+	size_t place;
+
+	for (size_t i = 0; i < TOOL_POOL_SESSIONS_MAX; i++) {
+		if (!pool->spent[i] || pool->sessions[i] == NULL)
+			continue;
+		pool->spent[i] = false;
+		place = tool_pool_free_place(pool);
+		(void)snprintf(slug, sizeof(slug), "%s",
+		    tool_session_slug(pool->sessions[i]));
+		if (pool->state == TOOL_POOL_OPEN &&
+		    pool->calls < pool->spec->calls_max &&
+		    place < TOOL_POOL_SESSIONS_MAX &&
+		    !tool_pool_has_fresh(pool, slug))
+			(void)tool_pool_start(pool, slug, place, &fault);
+	}
 }
 
 /* --- calls -------------------------------------------------------------- */
@@ -300,15 +376,13 @@ tool_pool_cancel(struct tool_pool *pool, uint64_t id)
 {
 	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
 		struct tool_pool_row *row = &pool->rows[i];
-		size_t place;
 
 		if (!row->used || row->id != id)
 			continue;
-		place = tool_pool_find(pool, row->package);
 		if (!row->waits && !row->failed &&
-		    place < TOOL_POOL_SESSIONS_MAX)
+		    pool->sessions[row->place] != NULL)
 			tool_session_cancel(
-			    pool->sessions[place], (uint64_t)i + 1);
+			    pool->sessions[row->place], (uint64_t)i + 1);
 		fd_close(&row->args_fd);
 		row->used = false;
 		tool_pool_later(pool);
@@ -344,6 +418,7 @@ tool_pool_on_later(evutil_socket_t fd, short what, void *context)
 			tool_pool_route(pool, &pool->rows[i]);
 	}
 	tool_pool_answer_failed(pool);
+	tool_pool_make_ready(pool);
 	if (pool->state != TOOL_POOL_CLOSING || !tool_pool_is_empty(pool))
 		return;
 	tool_pool_enter(pool, TOOL_POOL_CLOSED);

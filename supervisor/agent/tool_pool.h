@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The tool packages of one agent's run: a sandbox for each package that is
- * called, started at its first call, kept for the next, ended with the run.
+ * The tool packages of one agent's run: a sandbox for each MCP server that is
+ * called, started at its first call, kept for the next, ended with the run;
+ * for a tool pack one for each call.
  * Asks again what the gate was told already: which packages, how many calls,
  * how many at once. Used by agent_run, which passes on what gate_part says
  * and hears. No byte of arguments or results is looked at here.

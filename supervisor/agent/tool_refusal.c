@@ -47,6 +47,16 @@ tool_refusal_sentence(const char *code)
 	return "the package cannot run; the log of agentnode says why";
 }
 
+bool
+tool_refusal_by_gate(const char *code)
+{
+	static const char guard[] = "guard_";
+
+	return strncmp(code, guard, sizeof(guard) - 1) == 0 ||
+	       strcmp(code, "tool_not_allowed") == 0 ||
+	       strcmp(code, "bad_request") == 0;
+}
+
 void
 tool_refusal_record(
     struct audit *audit, const char *slug, const char *code, const char *detail)

@@ -7,6 +7,8 @@
 #ifndef SUPERVISOR_AGENT_TOOL_REFUSAL_H
 #define SUPERVISOR_AGENT_TOOL_REFUSAL_H
 
+#include <stdbool.h>
+
 #include "supervisor/policy/audit.h"
 
 /* For an agent; never NULL. */
@@ -17,5 +19,8 @@ const char *tool_refusal_sentence(const char *code);
  * and may be foreign. */
 void tool_refusal_record(struct audit *audit, const char *slug,
     const char *code, const char *detail);
+
+/* The gate before the package refused the call: its code has not seen it. */
+bool tool_refusal_by_gate(const char *code);
 
 #endif

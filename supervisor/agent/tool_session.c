@@ -20,6 +20,7 @@
 #include "supervisor/mcp/guard_live.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/mcp/mcp_trees.h"
+#include "supervisor/pack/pack_package.h"
 #include "supervisor/pack/pack_serve.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/log_files.h"
@@ -57,6 +58,8 @@ struct tool_session {
 	struct guard_live *live;
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_ready, gate_told, gate_done, gate_ended;
+	bool once;  /* a tool pack: one call, then it ends */
+	bool taken; /* it has that call */
 	struct sandbox_outcome outcome;
 	struct tool_session_job jobs[TOOL_POOL_CALLS_MAX];
 	char code[RUN_ENTRY_CODE_MAX]; /* for jobs that wait at the end */
@@ -103,6 +106,16 @@ tool_session_close(
 }
 
 /* --- jobs --------------------------------------------------------------- */
+
+/* What this call's code may have left is nobody else's. */
+static void
+tool_session_spent(struct tool_session *session, const char *code)
+{
+	if (tool_refusal_by_gate(code))
+		session->taken = false;
+	else
+		tool_session_close(session, "", "its one call is over");
+}
 
 static void
 tool_session_answer(struct tool_session *session, struct tool_session_job *job,
@@ -173,6 +186,7 @@ tool_session_call(
 	    .args_fd = fd};
 	(void)snprintf(job->tool, sizeof(job->tool), "%s",
 	    call->tool != NULL ? call->tool : "");
+	session->taken = session->taken || !call->list;
 	if (session->gate_ready)
 		tool_session_send(session, job);
 }
@@ -189,6 +203,8 @@ tool_session_cancel(struct tool_session *session, uint64_t id)
 			gate_part_cancel(session->gate, job->work);
 		fd_close(&job->args_fd);
 		job->used = false;
+		if (session->once && !job->list)
+			tool_session_spent(session, "");
 	}
 }
 
@@ -221,6 +237,8 @@ tool_session_on_gate_answer(
 
 		if (job->used && job->work == id) {
 			tool_session_answer(session, job, code, detail, fd);
+			if (session->once && !job->list)
+				tool_session_spent(session, code);
 			return;
 		}
 	}
@@ -457,6 +475,7 @@ tool_session_prepare(struct tool_session *session, bool verbose,
 	if (result != RESULT_OK)
 		return tool_session_fail(
 		    fault, result, session->plan.run.code, why->text);
+	session->once = pack_package_is_pack(session->plan.run.entry);
 	session->later =
 	    event_new(session->base, -1, 0, tool_session_on_later, session);
 	if (session->later == NULL ||
@@ -550,6 +569,22 @@ bool
 tool_session_is_open(const struct tool_session *session)
 {
 	return session->state == TOOL_SESSION_OPEN;
+}
+
+bool
+tool_session_is_once(const struct tool_session *session)
+{
+	return session->once;
+}
+
+/* While a list waits no foreign code runs that could answer it. */
+bool
+tool_session_takes(const struct tool_session *session, bool list)
+{
+	return session->state == TOOL_SESSION_OPEN &&
+	       (!session->once ||
+		   (!session->taken &&
+		       (list || tool_session_jobs(session) == 0)));
 }
 
 size_t

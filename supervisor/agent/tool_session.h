@@ -2,7 +2,8 @@
 /*
  * One tool package of an agent's run: planned as `mcp run` plans it (entry,
  * consent, trust, network, files, state), in a sandbox of its own, with a
- * gate that is its client. Used by tool_pool.
+ * gate that is its client. An MCP server serves many calls; a tool pack one,
+ * and the next has a sandbox of its own. Used by tool_pool.
  */
 #ifndef SUPERVISOR_AGENT_TOOL_SESSION_H
 #define SUPERVISOR_AGENT_TOOL_SESSION_H
@@ -52,9 +53,16 @@ void tool_session_stop(
     struct tool_session *session, const char *code, const char *detail);
 
 const char *tool_session_slug(const struct tool_session *session);
-/* It takes calls, and so many wait for an answer. */
-bool tool_session_is_open(const struct tool_session *session);
+/* So many jobs wait for an answer. */
 size_t tool_session_jobs(const struct tool_session *session);
+/* It is not about to end. */
+bool tool_session_is_open(const struct tool_session *session);
+/* It is good for one call only, and then ends by itself: a tool pack, whose
+ * calls share nothing. Nothing of it is kept, so that there may be several
+ * of one package. */
+bool tool_session_is_once(const struct tool_session *session);
+/* This call, or list, may be given to it now. */
+bool tool_session_takes(const struct tool_session *session, bool list);
 
 /* Kills it. Accepts NULL, clears; not from a handler of its own. */
 void tool_session_free(struct tool_session **session);

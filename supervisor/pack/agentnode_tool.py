@@ -10,7 +10,8 @@ to descriptor 3: {"ok": true, "result"} or {"ok": false, "error": {"type",
 
 With the word `serve` and a plan, for agents: an MCP server on standard input
 and descriptor 3. The tool's code never runs in that process, but in one of
-its own for each call, started as above."""
+its own for each call, started as above. The host gives one call to one
+server: that walls them from each other, nothing here does."""
 import sys
 
 import asyncio

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
 """Tool packs as the tools of an agent: what is listed is the lockfile's;
-each call has a process of its own; what a call leaves, breaks or prints does
-not reach the next one; what `agentnode run` would refuse is refused here."""
+each call has a sandbox of its own; what a call leaves, breaks or prints does
+not reach the next one, nor one beside it; what `agentnode run` would refuse is refused here."""
 import json
 import os
 import shutil
@@ -15,6 +15,8 @@ from harness import check
 case = pack_runs.PackCase({"agent_sandbox": {"enabled": True}})
 
 PYTHON = """
+import ctypes
+import json
 import os
 import sys
 import time
@@ -86,6 +88,97 @@ def reads():
 def ends_all():
     os.kill(os.getppid(), 9)
     time.sleep(10)
+
+
+PLACES = [os.path.join(d, "left-by-a-call")
+          for d in ("/tmp", os.environ["HOME"], "/dev/shm", "/var/tmp",
+                    "/run/agentnode")]
+
+
+def leaves_things():
+    # Whatever a call could leave for the next one; what it could.
+    done = []
+    for path in PLACES:
+        try:
+            with open(path, "w") as file:
+                file.write("left")
+            done.append(path)
+        except OSError:
+            pass
+    if os.fork() == 0:  # in a session of its own, its parent gone
+        os.setsid()
+        if os.fork():
+            os._exit(0)
+        import socket
+        shouts = socket.socket(socket.AF_INET)
+        shouts.bind(("127.0.0.1", 7777))
+        shouts.listen()
+        time.sleep(1000)
+    libc = ctypes.CDLL(None)
+    done.append("shm" if libc.shmget(4711, 4096, 0o1600) >= 0 else "no shm")
+    libc.prctl(4, 1)  # dumpable, for whoever wants to look
+    sys.modules["left"] = sys
+    json.left = "left"
+    return done
+
+
+def finds():
+    # Everything of another call that can be seen from this one.
+    found = [p for p in PLACES if os.path.exists(p)]
+    if ctypes.CDLL(None).shmget(4711, 4096, 0) >= 0:
+        found.append("shm")
+    if "left" in sys.modules or hasattr(json, "left") or seen:
+        found.append("module state")
+    import socket
+    with socket.socket() as probe:
+        if probe.connect_ex(("127.0.0.1", 7777)) == 0:
+            found.append("a listener")
+    return found
+
+
+def holds(secret, n):
+    # Works with something for a while, in memory and in a file.
+    with open("/tmp/held", "w") as file:
+        file.write(secret)
+    until = time.monotonic() + n
+    while time.monotonic() < until:
+        time.sleep(0.05)
+    return [secret, open("/tmp/held").read()]
+
+
+def prowls(n):
+    # Tries to reach every other process: their memory, environment,
+    # descriptors, files; then to end them.
+    secret, found, until = "HELD-" + "TEXT", [], time.monotonic() + n
+    libc = ctypes.CDLL(None)
+    while time.monotonic() < until:
+        if os.path.exists("/tmp/held"):
+            found.append("/tmp/held")
+        for pid in [int(p) for p in os.listdir("/proc") if p.isdigit()]:
+            if pid == os.getpid():
+                continue
+            if libc.ptrace(16, pid, 0, 0) == 0:
+                found.append(f"ptrace {pid}")
+                libc.ptrace(17, pid, 0, 0)
+            try:
+                with open(f"/proc/{pid}/maps") as maps, \\
+                        open(f"/proc/{pid}/mem", "rb", 0) as memory:
+                    for line in maps:
+                        span, mode = line.split()[:2]
+                        low, high = (int(x, 16) for x in span.split("-"))
+                        if mode.startswith("rw") and high - low < 1 << 26:
+                            memory.seek(low)
+                            if secret.encode() in memory.read(high - low):
+                                found.append(f"mem {pid}")
+            except (OSError, ValueError):
+                pass
+        time.sleep(0.05)
+    try:
+        os.kill(-1, 9)
+    except OSError as error:
+        found.append(str(error))
+    time.sleep(2)
+    return found
 """
 JS = """
 import {spawn} from 'node:child_process';
@@ -147,13 +240,15 @@ def answers():
         "as it is \u00e9", "[0, 1, 2]", "", {"words": 3, "calls": 1},
         {"words": 1, "calls": 1}, "null"], got)
     check("and succeed", all(row.get("success") for row in got), got)
-    check("i109: each call has a process of its own: nothing of one is in "
+    check("i109: each call has a sandbox of its own: nothing of one is in "
           "the next", results[1] == {"words": 1, "seen": 1} and
           results[6] == {"words": 1, "calls": 1}, got)
     launches = [e for e in case.audit("launch") if e["kind"] == "tool"]
-    check("i12: each pack had its sandbox, with a record",
-          sorted(e["package"] for e in launches) == ["jspack", "pypack"],
-          launches)
+    count = {name: sum(e["package"] == name for e in launches)
+             for name in ("pypack", "jspack")}
+    check("i12: each call had its sandbox, with a record; one more may have "
+          "been ready", 5 <= count["pypack"] <= 6 and 3 <= count["jspack"] <= 4
+          and len({e["run"] for e in launches}) == len(launches), launches)
 
 
 def listing():
@@ -200,9 +295,27 @@ def failures():
 
 def together():
     got = agent(together=[["pypack", "sleeps", {"n": 1}]] * 6)["together"]
-    check("calls run side by side", all(r.get("result") == "1" for r in got)
-          and max(r["seconds"] for r in got) < 10, got)
+    check("calls run side by side", all(r.get("result") == "1" for r in got),
+          got)
     check("nothing is left", case.left() == [], case.left())
+
+
+def walls():
+    """One after the other, then side by side."""
+    got = calls(["pypack", "leaves_things"], ["pypack", "finds"],
+                ["pypack", "leaves_things"], ["pypack", "finds"])
+    left = json.loads(got[0].get("result", "[]"))
+    check("a call leaves files, memory that is shared, a process that "
+          "listens", {"/tmp/left-by-a-call", "/sandbox-home/left-by-a-call",
+                      "shm"} <= set(left), got)
+    check("i109: the next one finds nothing of it", [
+        got[1].get("result"), got[3].get("result")] == ["[]", "[]"], got)
+    got = agent(together=[
+        ["pypack", "holds", {"secret": "HELD-" + "TEXT", "n": 4}],
+        ["pypack", "prowls", {"n": 3}]])["together"]
+    check("i109: of one beside it, it reaches no file, memory or process",
+          got[0].get("result") == '["HELD-TEXT", "HELD-TEXT"]' and
+          got[1].get("result", "tool_ended") in ("[]", "tool_ended"), got)
 
 
 def refused():
@@ -225,7 +338,7 @@ def refused():
 
 
 PY_TOOLS = tools("count text many bad leaves lingers lost sleeps huge wakes "
-                 "spoils reads ends_all", "lib")
+                 "spoils reads ends_all leaves_things finds holds prowls", "lib")
 JS_TOOLS = tools("count bad leaves lingers lost nothing", "./lib.mjs")
 case.put("pypack", {"lib.py": PYTHON}, PY_TOOLS)
 case.put("jspack", {"lib.mjs": JS}, JS_TOOLS, runtime="node")
@@ -235,7 +348,8 @@ shutil.copytree(os.path.join(harness.SOURCE, "tests", "agents", "packs"),
 result = case.run("install", folder, "--json", timeout=300)
 check("the agent is installed", result.code == 0, result)
 try:
-    for part in (answers, listing, failures, together, refused):
+    for part in (answers, listing, failures, together, walls,
+                 refused):
         print(f"# {part.__name__}", flush=True)
         part()
 finally:
