@@ -69,7 +69,8 @@ check_tidy() {
 # (pidfd_open, openat2, seccomp, memfd_secret), or about dying by a signal.
 no_valgrind=" unit_cgroup_kill unit_engine_leaves unit_image_layout
  unit_init_filter unit_secret machine_audit machine_holder_kill
- machine_key_reader unit_registry unit_native_view "
+ machine_key_reader unit_registry unit_native_view
+ unit_native_place "
 check_valgrind() {
 	deploy/build release
 	local test name failed=0

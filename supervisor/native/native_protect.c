@@ -76,6 +76,7 @@ struct native_protect_walk {
 	const struct native_protect_entry *entry;
 	const char *path; /* relative */
 	bool seal;        /* the second pass */
+	const struct native_view_choice *choice;
 };
 
 const char *
@@ -162,7 +163,6 @@ native_protect_look(const struct native_protect_walk *walk, const char *part,
 	    (int)syscall(SYS_openat2, walk->root->fd, part, &how, sizeof(how));
 
 	memset(info_r, 0, sizeof(*info_r));
-	fd = (int)syscall(SYS_openat2, walk->root->fd, part, &how, sizeof(how));
 	if (fd < 0 && errno == ENOENT)
 		return RESULT_NOT_FOUND;
 	if (fd < 0 || fstat(fd, info_r) != 0)
@@ -178,6 +178,21 @@ native_protect_look(const struct native_protect_walk *walk, const char *part,
 	return RESULT_OK;
 }
 
+/* Another run's placeholder is as good as nothing there. */
+static bool
+native_protect_held(
+    const struct native_protect_walk *walk, const struct stat *info)
+{
+	const struct native_view_choice *choice = walk->choice;
+
+	for (size_t i = 0; i < choice->held_count; i++) {
+		if (choice->held[i].dev == (uint64_t)info->st_dev &&
+		    choice->held[i].ino == (uint64_t)info->st_ino)
+			return true;
+	}
+	return false;
+}
+
 static enum result
 native_protect_part(const struct native_protect_walk *walk, const char *part,
     bool last, bool *end_r)
@@ -191,6 +206,8 @@ native_protect_part(const struct native_protect_walk *walk, const char *part,
 		    "%s: protected paths below it get too long",
 		    walk->root->path);
 	result = native_protect_look(walk, part, target, &info);
+	if (result == RESULT_OK && native_protect_held(walk, &info))
+		result = RESULT_NOT_FOUND;
 	*end_r = last || result != RESULT_OK || !S_ISDIR(info.st_mode);
 	if (result == RESULT_NOT_FOUND)
 		return native_protect_absent(walk, target, last);
@@ -233,6 +250,8 @@ native_protect_valid(const char *path)
 	for (size_t i = 0; i <= len; i++) {
 		const char *name = path + start;
 
+		if (path[i] != '\0' && (unsigned char)path[i] < 0x20)
+			return false;
 		if (path[i] != '/' && path[i] != '\0')
 			continue;
 		if (i == start || (i - start == 1 && name[0] == '.') ||
@@ -284,7 +303,8 @@ native_protect_pass(struct native_step_plan *plan,
     const struct native_given *root, const struct native_view_choice *choice,
     bool seal)
 {
-	struct native_protect_walk walk = {plan, root, NULL, NULL, seal};
+	struct native_protect_walk walk = {
+	    plan, root, NULL, NULL, seal, choice};
 	bool bare = native_protect_bare(root);
 	enum result result = RESULT_OK;
 

@@ -65,6 +65,10 @@ struct native_view {
 	size_t count;
 };
 
+struct native_view_held {
+	uint64_t dev, ino;
+};
+
 struct native_view_choice {
 	enum native_mode mode;
 	const char *workspace;      /* as the user gave it, or NULL */
@@ -78,6 +82,9 @@ struct native_view_choice {
 	const char *scratch;   /* target of the scratch tmpfs; with danger a
 				* directory that is there (hidden by it) */
 	uint64_t scratch_size;
+	/* Placeholders of runs that live (native_place): not there. */
+	const struct native_view_held *held;
+	size_t held_count;
 };
 
 /* RESULT_REFUSED: the choice asks for what no mode gives (a workspace that

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include <cmocka.h>
 
@@ -72,7 +73,7 @@ teardown(void **state)
 		(void)execl("/bin/rm", "rm", "-rf", line, (char *)NULL);
 		_exit(127);
 	}
-	return child < 0;
+	return child < 0 || waitpid(child, NULL, 0) != child;
 }
 
 static struct native_view_choice

@@ -1,0 +1,317 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Placeholders: none is left by an end, a second run or a kill; what
+ * somebody put there stays; nothing is removed on a journal's word alone.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <dirent.h>
+#include <signal.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <cmocka.h>
+
+#include "supervisor/native/native_journal.h"
+#include "supervisor/native/native_place.h"
+
+static char base[64], home[128], state[128], work[128];
+static char fault[512];
+static struct native_view views[2];
+
+static const char *
+in(const char *dir, const char *name)
+{
+	static char paths[32][512];
+	static unsigned next;
+	char *path = paths[next++ % 32];
+
+	(void)snprintf(path, sizeof(paths[0]), "%s/%s", dir, name);
+	return path;
+}
+
+static void
+put(const char *path, const char *text)
+{
+	FILE *out = fopen(path, "w");
+
+	assert_non_null(out);
+	assert_true(fputs(text, out) >= 0);
+	assert_int_equal(fclose(out), 0);
+}
+
+static int
+there(const char *path)
+{
+	struct stat info;
+
+	return lstat(path, &info) == 0;
+}
+
+/* Names in a directory, without "." and "..". */
+static int
+names(const char *path)
+{
+	DIR *list = opendir(path);
+	int count = 0;
+
+	assert_non_null(list);
+	while (readdir(list) != NULL)
+		count++;
+	(void)closedir(list);
+	return count - 2;
+}
+
+static int
+setup(void **unused)
+{
+	(void)unused;
+	(void)strcpy(base, "/tmp/native_place.XXXXXX");
+	assert_non_null(mkdtemp(base));
+	(void)snprintf(home, sizeof(home), "%s/u", base);
+	(void)snprintf(state, sizeof(state), "%s/u/.agentnode", base);
+	(void)snprintf(work, sizeof(work), "%s/work", base);
+	return mkdir(home, 0755) | mkdir(state, 0700) | mkdir(work, 0755);
+}
+
+static int
+teardown(void **unused)
+{
+	pid_t child = fork();
+
+	(void)unused;
+	if (child == 0) {
+		(void)execl("/bin/rm", "rm", "-rf", base, (char *)NULL);
+		_exit(127);
+	}
+	return child < 0 || waitpid(child, NULL, 0) != child;
+}
+
+static struct native_place *
+begin(int which)
+{
+	struct native_view_choice choice = {.mode = NATIVE_WORKSPACE_WRITE,
+	    .workspace = work,
+	    .home = home,
+	    .agentnode = state,
+	    .scratch = "/scratch",
+	    .scratch_size = 1 << 20};
+	struct native_place *place = NULL;
+	enum result result = native_place_begin(
+	    &choice, &views[which], &place, fault, sizeof(fault));
+
+	if (result != RESULT_OK)
+		fail_msg("%s", fault);
+	assert_non_null(place);
+	return place;
+}
+
+/* How many steps are held by a placeholder with a known inode. */
+static int
+held(int which)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < views[which].count; i++) {
+		const struct native_step *step = &views[which].steps[i];
+
+		if (!step->placeholder)
+			continue;
+		assert_int_not_equal(step->ino, 0);
+		assert_true(there(step->source));
+		count++;
+	}
+	return count;
+}
+
+static void
+nothing_is_left_after_the_run(void **unused)
+{
+	struct native_place *place = begin(0);
+
+	(void)unused;
+	assert_int_equal(held(0), names(work));
+	assert_true(held(0) >= 10);
+	assert_true(there(in(work, ".git")));
+	assert_int_equal(native_place_end(place), RESULT_OK);
+	assert_null(native_place_changed(place, 0));
+	native_place_free(&place);
+	assert_int_equal(names(work), 0);
+	assert_int_equal(names(in(state, "native")), 1); /* the lock */
+}
+
+static void
+runs_side_by_side_hold_the_same(void **unused)
+{
+	struct native_place *first = begin(0), *second = begin(1);
+
+	(void)unused;
+	assert_int_equal(held(0), held(1));
+	for (size_t i = 0; i < views[0].count; i++)
+		assert_int_equal(views[0].steps[i].ino, views[1].steps[i].ino);
+	native_place_free(&first);
+	assert_int_equal(held(1), names(work));
+	first = begin(0);
+	native_place_free(&second);
+	assert_int_equal(held(0), names(work));
+	native_place_free(&first);
+	assert_int_equal(names(work), 0);
+}
+
+static void
+a_killed_run_is_swept_by_the_next(void **unused)
+{
+	pid_t child = fork();
+	int status;
+	struct native_place *place;
+
+	(void)unused;
+	if (child == 0) {
+		(void)begin(0);
+		(void)kill(getpid(), SIGKILL);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFSIGNALED(status));
+	assert_true(names(work) >= 10);
+	/* Somebody took one of them for good. */
+	put(in(work, ".git/HEAD"), "ref: refs/heads/main\n");
+	put(in(work, ".envrc"), "use nix\n");
+	assert_int_equal(native_place_sweep(state), RESULT_OK);
+	assert_int_equal(names(work), 2);
+	assert_int_equal(names(in(state, "native")), 1);
+	place = begin(0);
+	assert_true(there(in(work, ".git/config.worktree")));
+	native_place_free(&place);
+	assert_int_equal(names(work), 2);
+	assert_int_equal(names(in(work, ".git")), 1);
+}
+
+static void
+what_somebody_put_there_stays(void **unused)
+{
+	struct native_place *place = begin(0);
+
+	(void)unused;
+	put(in(work, ".vscode/settings.json"), "{}");
+	put(in(work, ".mcp.json"), "{\"mcpServers\":{}}");
+	assert_int_equal(unlink(in(work, ".envrc")), 0);
+	assert_int_equal(symlink("/etc/passwd", in(work, ".envrc")), 0);
+	assert_int_equal(native_place_end(place), RESULT_MISMATCH);
+	native_place_free(&place);
+	assert_int_equal(names(work), 3);
+	assert_true(there("/etc/passwd"));
+}
+
+static void
+filled_while_held_it_is_real_for_the_next(void **unused)
+{
+	struct native_place *first = begin(0), *second;
+	bool sealed = false;
+
+	(void)unused;
+	put(in(work, ".git/HEAD"), "ref: refs/heads/main\n");
+	put(in(work, ".git/config"), "[core]\n");
+	second = begin(1);
+	for (size_t i = 0; i < views[1].count; i++) {
+		const struct native_step *step = &views[1].steps[i];
+
+		sealed |= strcmp(step->target, in(work, ".git/config")) == 0 &&
+			  step->kind == NATIVE_STEP_BIND && !step->placeholder;
+	}
+	assert_true(sealed);
+	native_place_free(&second);
+	native_place_free(&first);
+	assert_int_equal(names(work), 1);
+	assert_int_equal(names(in(work, ".git")), 2);
+}
+
+static void
+a_change_on_the_host_is_told(void **unused)
+{
+	struct native_place *place;
+
+	(void)unused;
+	assert_int_equal(mkdir(in(work, ".git"), 0755), 0);
+	put(in(work, ".git/config"), "[core]\n");
+	put(in(work, ".bashrc"), "true\n");
+	place = begin(0);
+	put(in(work, ".git/config.new"), "[core]\n\tfsmonitor = evil\n");
+	assert_int_equal(
+	    rename(in(work, ".git/config.new"), in(work, ".git/config")), 0);
+	assert_int_equal(native_place_end(place), RESULT_OK);
+	assert_string_equal(
+	    native_place_changed(place, 0), in(work, ".git/config"));
+	assert_null(native_place_changed(place, 1));
+	native_place_free(&place);
+}
+
+static void
+a_journal_is_not_taken_at_its_word(void **unused)
+{
+	char line[600];
+
+	(void)unused;
+	put(in(work, "mine"), "bytes");
+	put(in(work, "empty"), "");
+	assert_int_equal(mkdir(in(work, "full"), 0755), 0);
+	put(in(work, "full/x"), "");
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	(void)snprintf(line, sizeof(line),
+	    "f 0 0 %s/mine\nd 0 0 %s/full\nf 1 1 %s/empty\n"
+	    "f 0 0 %s/../work/empty\nx\n",
+	    work, work, work, work);
+	put(in(state, "native/0123456789abcdef.run"), line);
+	assert_int_equal(native_place_sweep(state), RESULT_OK);
+	assert_int_equal(names(work), 3);
+	assert_int_equal(names(in(work, "full")), 1);
+	assert_int_equal(names(in(state, "native")), 1);
+}
+
+static void
+lines_are_read_strictly(void **unused)
+{
+	static const struct row {
+		const char *line;
+		enum result result;
+	} rows[] = {{"d 1 2 /a", RESULT_OK}, {"f 0 0 /a b", RESULT_OK},
+	    {"f 18446744073709551610 2 /a", RESULT_BAD},
+	    {"f 18446744073709551600 2 /a", RESULT_OK}, {"f 1 2 a", RESULT_BAD},
+	    {"f 1 2 ", RESULT_BAD}, {"f 1 2", RESULT_BAD},
+	    {"f  1 2 /a", RESULT_BAD}, {"g 1 2 /a", RESULT_BAD},
+	    {"f 1 -2 /a", RESULT_BAD}, {"f 1 2 /a/../b", RESULT_BAD},
+	    {"f 1 2 /a/..", RESULT_BAD}, {"f 1 2 /a/./b", RESULT_BAD},
+	    {"f 1 2 //a", RESULT_BAD}, {"f 1 2 /a/", RESULT_BAD},
+	    {"f 1 2 /a\tb", RESULT_BAD}, {"", RESULT_BAD}, {"f", RESULT_BAD}};
+	struct native_journal_entry entry;
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (native_journal_parse(rows[i].line, strlen(rows[i].line),
+			&entry) != rows[i].result)
+			fail_msg("%s", rows[i].line);
+	}
+}
+
+#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    CASE(nothing_is_left_after_the_run),
+	    CASE(runs_side_by_side_hold_the_same),
+	    CASE(a_killed_run_is_swept_by_the_next),
+	    CASE(what_somebody_put_there_stays),
+	    CASE(filled_while_held_it_is_real_for_the_next),
+	    CASE(a_change_on_the_host_is_told),
+	    CASE(a_journal_is_not_taken_at_its_word),
+	    cmocka_unit_test(lines_are_read_strictly),
+	};
+
+	return cmocka_run_group_tests(tests, NULL, NULL);
+}
