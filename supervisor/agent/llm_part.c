@@ -107,6 +107,15 @@ llm_part_send_listener(struct llm_part *part)
 	return result;
 }
 
+static enum result
+llm_part_send_grant(struct llm_part *part)
+{
+	return llm_part_send(part->broker, IPC_GRANT,
+	    json_pack(
+		"{s:s, s:O}", "sandbox", part->run, "grant", part->plan->grant),
+	    -1);
+}
+
 /* All there? Then the policy, then the listener. */
 static void
 llm_part_settle(struct llm_part *part)
@@ -116,10 +125,7 @@ llm_part_settle(struct llm_part *part)
 	if (part->state != LLM_PART_STARTING || !part->broker_ready ||
 	    !part->key_ready || !part->budget_open || part->keys_left > 0)
 		return;
-	result = llm_part_send(part->broker, IPC_GRANT,
-	    json_pack(
-		"{s:s, s:O}", "sandbox", part->run, "grant", part->plan->grant),
-	    -1);
+	result = llm_part_send_grant(part);
 	if (result != RESULT_OK) {
 		llm_part_fail(part, "broker_died",
 		    "agentnode-llm-broker cannot be told its policy");
@@ -426,6 +432,15 @@ llm_part_listen(struct llm_part *part, int fd)
 	if (part->state != LLM_PART_READY)
 		return RESULT_OK;
 	return llm_part_send_listener(part);
+}
+
+/* A broker that has none yet gets this one. */
+enum result
+llm_part_narrow(struct llm_part *part)
+{
+	return part->state == LLM_PART_READY || part->state == LLM_PART_SERVING
+		   ? llm_part_send_grant(part)
+		   : RESULT_OK;
 }
 
 static void

@@ -22,7 +22,8 @@
  * part. */
 struct llm_part_plan {
 	json_t *broker_options, *key_options;
-	json_t *grant;  /* of `grant` */
+	json_t *grant;  /* of `grant`; its owner may replace it by a narrower
+			 * one and call llm_part_narrow */
 	json_t *limits; /* of `budget_open` */
 	/* Providers whose key is to be read. */
 	char keys[LLM_PART_PROVIDERS_MAX][KEYRING_PROVIDER_MAX + 1];
@@ -58,6 +59,9 @@ enum result llm_part_start(struct event_base *base, struct audit *audit,
 
 /* The sandbox's listener; taken. */
 enum result llm_part_listen(struct llm_part *part, int fd);
+/* The plan's grant was made narrower: from the next call on, and calls that
+ * it would not allow are cut. */
+enum result llm_part_narrow(struct llm_part *part);
 /* The sandbox ended: open calls are reset; on_closed or on_end follows, the
  * caller waits no longer than a few seconds. */
 void llm_part_close(struct llm_part *part);

@@ -454,6 +454,8 @@ void
 agent_run_parts_free(struct agent_run *run)
 {
 	config_watch_free(&run->watch);
+	json_decref(run->narrowed);
+	run->narrowed = NULL;
 	tool_pool_free(&run->tools);
 	llm_part_free(&run->llm);
 	gate_part_free(&run->gate);

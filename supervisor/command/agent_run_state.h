@@ -55,6 +55,7 @@ struct agent_run {
 	struct tool_pool_spec pool; /* of tools */
 	struct run_record *record;  /* NULL: there was no sandbox */
 	struct config_watch *watch;
+	json_t *narrowed; /* a grant whose record is on its way to disk */
 	struct agent_run_call calls[AGENT_RUN_CALLS_MAX]; /* of tools */
 	struct event *signals[AGENT_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
@@ -76,7 +77,7 @@ void agent_run_fault(
 void agent_run_close(
     struct agent_run *run, const char *code, const char *detail);
 
-/* agent_run_policy.c: a narrower configuration ends the run. */
+/* agent_run_policy.c: a narrower configuration narrows the run, or ends it. */
 enum result agent_run_policy_start(struct agent_run *run);
 
 /* agent_run_parts.c */

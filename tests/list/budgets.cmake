@@ -5,6 +5,7 @@ add_unit_test(budget LIBRARIES ledger_budget
 add_unit_test(budget_lives LIBRARIES ledger_budget
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/budget_case.c)
 add_unit_test(budget_wal LIBRARIES ledger_budget)
+add_unit_test(llm_narrow LIBRARIES supervisor_policy broker_request)
 add_unit_test(llm_ceiling LIBRARIES supervisor_policy broker_request
     ledger_budget)
 add_unit_test(run_record LIBRARIES supervisor_audit broker_request)

@@ -202,17 +202,70 @@ def spinning():
     return run
 
 
-# What the host takes away ends a living run; what it adds does not.
-run = spinning()
-config("agent_sandbox.llm.max_calls", "200")
+def asking(step):
+    """A run that asks a model until something changes."""
+    calls = len(case.provider.calls)
+    run = subprocess.Popen(
+        [harness.AGENTNODE, "agent", "run", "py-agent", "--input",
+         json.dumps({"do": [step]})],
+        env=harness.environment(case.home, **case.session.agent()),
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True)
+    check(f"{step}: a call reaches the provider", harness.wait_until(
+        lambda: len(case.provider.calls) > calls, 30))
+    return run
+
+
+def said_by(run, step):
+    out, err = run.communicate(timeout=60)
+    try:
+        return run.returncode, json.loads(out)["value"][step], err
+    except (ValueError, KeyError, TypeError):
+        return run.returncode, {}, out + err
+
+
+def narrowings():
+    audit = case.run("audit", "show", "--json", "--last", "4000").json()
+    return [r["fields"] for r in audit["records"]
+            if r["event"] == "policy_replace"]
+
+
+# What the host takes away counts from the next call on, and cuts calls that
+# it would not allow; what it adds does not.
+LLM = "agent_sandbox.llm."
+config(LLM + "allowed_models", '["openai/gpt-4o-mini"]')
+run = asking("llm_silent")
+config(LLM + "allowed_models", '["openai/*", "gemini/*"]')
 time.sleep(0.7)
-check("more than before: the run goes on", run.poll() is None
-      and spinners(), run.poll())
-config("agent_sandbox.llm.max_calls", "1")
+check("more than before: the call goes on, nothing is on record",
+      run.poll() is None and narrowings() == [], narrowings())
+config(LLM + "allowed_models", '["openai/gpt-5-mini"]')
+code, said, err = said_by(run, "llm_silent")
+check("a call of a model that was taken away is cut, the run is not ended",
+      code == 0 and said.get("code") == "model_not_allowed", (said, err))
+rows = narrowings()
+check("i12: what is left is on record", len(rows) == 1
+      and rows[0]["package"] == "py-agent"
+      and rows[0]["llm"]["allowed_models"] == [], rows)
+case.run("config", "unset", LLM + "allowed_models")
+run = asking("llm_until")
+config(LLM + "max_calls", "1")
+check("less calls than before: on record", harness.wait_until(
+    lambda: len(narrowings()) == 2, 5) and narrowings()[1]["llm"]["max_calls"]
+      == 1, narrowings())
+config(LLM + "max_calls", "100")
+code, said, err = said_by(run, "llm_until")
+check("it holds for the next call, and is not taken back", code == 0
+      and said.get("served") == 1 and said.get("code") == "budget_exceeded"
+      and len(narrowings()) == 2, (said, err))
+
+# What the ledger holds it to, or that it may run at all, ends it.
+run = spinning()
+config("llm.agent_day.tokens", "1000000")
 said = run.communicate(timeout=30)[1]
-check("less than before: the run is ended, and says why",
+check("a budget that was not there before: the run is ended, and says why",
       run.returncode != 0 and "policy_changed" in said, said)
-config("agent_sandbox.llm.max_calls", "100")
+case.run("config", "unset", "llm.agent_day.tokens")
 run = spinning()
 config("agent_sandbox.enabled", "false")
 said = run.communicate(timeout=30)[1]

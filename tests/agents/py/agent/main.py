@@ -3,6 +3,7 @@ steps."""
 import asyncio
 import os
 import sys
+import time
 
 
 def attempt(function, *words, **named):
@@ -11,6 +12,17 @@ def attempt(function, *words, **named):
     except RuntimeError as error:
         return {"ok": False, "error": str(error),
                 "code": getattr(error, "code", "")}
+
+
+def until_refused(ctx):
+    """How many calls were served, and the first that was not; between two
+    of them there is time to change the host's mind."""
+    for served in range(5):
+        said = attempt(ctx.call_llm, [{"role": "user", "content": "more"}])
+        if not said["ok"]:
+            return {"served": served, **said}
+        time.sleep(5)
+    return {"served": 5}
 
 
 async def later(ctx):
@@ -30,6 +42,11 @@ def run(ctx, do=(), **rest):
         elif name == "llm_many":
             out[name] = [attempt(ctx.call_llm, [
                 {"role": "user", "content": "again"}]) for _ in range(5)]
+        elif name == "llm_until":
+            out[name] = until_refused(ctx)
+        elif name == "llm_silent":
+            out[name] = attempt(ctx.call_llm, [
+                {"role": "user", "content": "mode=silent"}])
         elif name == "tool":
             out[name] = attempt(ctx.run_tool, "everything", "echo",
                                 message="hello")
