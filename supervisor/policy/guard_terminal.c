@@ -22,7 +22,7 @@ guard_terminal_is_set(const char *name)
 }
 
 const char *
-guard_terminal_missing(void)
+guard_terminal_forbidden(void)
 {
 	static const char *const systems[] = {"CI", "GITHUB_ACTIONS",
 	    "GITLAB_CI", "CIRCLECI", "JENKINS_URL", "TRAVIS", NULL};
@@ -33,6 +33,16 @@ guard_terminal_missing(void)
 		if (guard_terminal_is_set(systems[i]))
 			return "this is CI";
 	}
+	return NULL;
+}
+
+const char *
+guard_terminal_missing(void)
+{
+	const char *why = guard_terminal_forbidden();
+
+	if (why != NULL)
+		return why;
 	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1)
 		return "there is no terminal";
 	return NULL;

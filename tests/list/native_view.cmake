@@ -2,3 +2,7 @@
 # The view of the native boundary: plan, placeholders, denials, questions.
 add_unit_test(native_view LIBRARIES supervisor_native_view)
 add_unit_test(native_place LIBRARIES supervisor_native_view)
+add_unit_test(native_denied LIBRARIES supervisor_native_approval)
+add_machine_test(native_approval LIBRARIES supervisor_native_approval)
+add_fuzz_target(native_hint LIBRARIES supervisor_native_approval)
+add_fuzz_target(native_lines LIBRARIES supervisor_native_view)
