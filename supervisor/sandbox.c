@@ -14,6 +14,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/engine/engine.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_state.h"
 
@@ -111,8 +112,8 @@ sandbox_enter(
 			    sandbox, SANDBOX_REMOVE, "its client ended");
 		break;
 	case SANDBOX_REMOVE:
-		if (container_end_remove(sandbox->end, sandbox->client_clean) !=
-		    RESULT_OK)
+		if (sandbox->plan.engine->remove(
+			sandbox->end, sandbox->client_clean) != RESULT_OK)
 			sandbox_enter(sandbox, SANDBOX_RECORD, "no removal");
 		break;
 	case SANDBOX_RECORD:

@@ -13,10 +13,11 @@
 
 #include "common/result.h"
 
-struct sandbox;    /* opaque */
-struct config;     /* supervisor/policy/config.h */
-struct audit;      /* supervisor/policy/audit.h */
-struct run_secret; /* supervisor/package/run_secret.h */
+struct sandbox;     /* opaque */
+struct config;      /* supervisor/policy/config.h */
+struct audit;       /* supervisor/policy/audit.h */
+struct run_secret;  /* supervisor/package/run_secret.h */
+struct native_view; /* supervisor/native/native_view.h */
 
 #define SANDBOX_MOUNTS_MAX 4U
 #define SANDBOX_TMPFS_MAX 6U
@@ -24,10 +25,9 @@ struct run_secret; /* supervisor/package/run_secret.h */
 #define SANDBOX_CODE_MAX 64U
 #define SANDBOX_PORTS_MAX 2U
 
-/* A sealed volume: engine volume name, where it is seen inside, and the
- * content hash it must have ("sha256:<64 hex>", checked before go; NULL
- * only for volumes being built). host_path is the engine's mountpoint as
- * recorded at install. */
+/* A sealed volume: its name, where it is seen inside, the content hash it
+ * must have ("sha256:<64 hex>", checked before go; NULL only for volumes
+ * being built). host_path is the engine's mountpoint as of install. */
 struct sandbox_mount {
 	const char *volume, *target, *content_hash, *host_path;
 };
@@ -38,8 +38,7 @@ struct sandbox_tmpfs {
 	bool exec;     /* build sandboxes only */
 };
 
-/* A tree stream into (before go) or out of (after the workload ended) a
- * tmpfs of the sandbox. */
+/* A tree stream into (before go) or out of (at the end) a tmpfs. */
 struct sandbox_tree {
 	const char *path;
 	int fd; /* import: read end; export: write end; borrowed */
@@ -64,9 +63,10 @@ struct sandbox_spec {
 	const char *package; /* slug, for labels and audit */
 	/* tier: as judged, for audit; NULL: no package of one */
 	const char *version, *tier;
-	const char *image;       /* name@sha256:<64 hex> */
-	const char *const *argv; /* NULL-terminated */
-	const char *const *env;  /* NULL-terminated "K=V", ours come first */
+	const char *image;              /* name@sha256:<64 hex> */
+	const struct native_view *view; /* else; without image and mounts */
+	const char *const *argv;        /* NULL-terminated */
+	const char *const *env; /* NULL-terminated "K=V", ours come first */
 	const struct run_secret *secret; /* more of it; or NULL */
 	const char *cwd;
 	bool has_result; /* stdout_fd is at 3 inside, 1 is stderr_fd */
@@ -77,11 +77,11 @@ struct sandbox_spec {
 	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	const json_t *record; /* more of the launch record (names, numbers) */
-	int stdin_fd, stdout_fd, stderr_fd; /* its ends of pipes; borrowed */
+	int stdin_fd, stdout_fd, stderr_fd; /* ends of pipes; borrowed */
 };
 
-/* code "": it ran and exited. Otherwise it never started, or was ended by
- * us: a documented code, and one sentence with the remedy. */
+/* code "": it ran and exited. Else it never started, or we ended it: a
+ * documented code, and one sentence with the remedy. */
 struct sandbox_outcome {
 	bool started;
 	int exit_code, signal;
@@ -93,7 +93,7 @@ struct sandbox_outcome {
 };
 
 struct sandbox_handlers {
-	void (*on_go)(struct sandbox *sandbox, void *context); /* may be NULL */
+	void (*on_go)(struct sandbox *sandbox, void *context); /* or NULL */
 	/* The listener of ports[index], checked; fd is taken. */
 	void (*on_port)(
 	    struct sandbox *sandbox, size_t index, int fd, void *context);
@@ -101,7 +101,7 @@ struct sandbox_handlers {
 	    const struct sandbox_outcome *outcome, void *context);
 };
 
-/* Every failure comes through on_end, once, never before this returns. */
+/* Every failure comes through on_end, once, not before this returns. */
 enum result sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
@@ -114,7 +114,7 @@ void sandbox_stop(
 /* ports[index] is served: the workload does not start before. */
 void sandbox_port_ready(struct sandbox *sandbox, size_t index);
 const char *sandbox_id(const struct sandbox *sandbox); /* run id, 16 hex */
-/* After on_end. Accepts NULL, clears. */
+/* After on_end; clears. */
 void sandbox_free(struct sandbox **sandbox);
 
 #endif

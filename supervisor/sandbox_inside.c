@@ -10,6 +10,7 @@
 #include <sys/pidfd.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/engine.h"
 #include "supervisor/engine/init_check.h"
 #include "supervisor/sandbox_state.h"
 #include "supervisor/sandbox_walls.h"
@@ -95,7 +96,8 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 		return;
 	/* Held before it is looked at, so that all below is one process's. */
 	watched = sandbox_inside_watch(sandbox, pid);
-	result = cgroup_find(pid, &sandbox->cgroup, detail, sizeof(detail));
+	result = sandbox->plan.engine->find(
+	    &sandbox->plan, pid, &sandbox->cgroup, detail, sizeof(detail));
 	memcpy(sandbox->plan.facts.container, sandbox->cgroup.id,
 	    sizeof(sandbox->plan.facts.container));
 	(void)run_lock_note(&sandbox->plan.lock, &sandbox->plan.facts);

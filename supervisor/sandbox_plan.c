@@ -16,20 +16,16 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "supervisor/child.h"
+#include "supervisor/engine/engine.h"
+#include "supervisor/engine/native_plan.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_plan_go.h"
 
 #define SANDBOX_PLAN_FILES 4096U
 #define SANDBOX_PLAN_SOCKETS_SIZE (1U << 20)
 #define SANDBOX_PLAN_BACKLOG 256U
-#define SANDBOX_PLAN_ENTRYPOINT "/proc/self/fd/4"
 
-static enum result sandbox_plan_fail(struct sandbox_plan_fault *fault,
-    enum result result, const char *code, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
-
-static enum result
+enum result
 sandbox_plan_fail(struct sandbox_plan_fault *fault, enum result result,
     const char *code, const char *format, ...)
 {
@@ -72,28 +68,13 @@ sandbox_plan_names(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 
 static enum result
 sandbox_plan_engine(struct sandbox_plan *plan, const struct config *config,
-    struct sandbox_plan_fault *fault)
+    const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
 {
-	struct engine_host_fault host_fault;
-	enum result result =
-	    engine_host_open(config, plan->image, &plan->host, &host_fault);
-
-	if (result != RESULT_OK)
-		return sandbox_plan_fail(
-		    fault, result, host_fault.code, "%s", host_fault.detail);
-	plan->host_open = true;
 	plan->no_landlock = config_override(config, "no_landlock");
 	plan->volume_fast =
 	    strcmp(config_text(config, "sandbox.volume_check"), "fast") == 0;
-	plan->no_limits = !plan->host.memory.limits;
-	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
-		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
-		    "limits_unavailable",
-		    "memory, process and CPU limits are not in force for "
-		    "containers here (rootless on cgroup v1?): boot with "
-		    "cgroup v2, or run as root, or accept it with `agentnode "
-		    "config set sandbox.overrides no_cgroup_limits`");
-	return RESULT_OK;
+	plan->engine = engine_of(spec);
+	return plan->engine->open(config, plan, fault);
 }
 
 static enum result
@@ -201,6 +182,7 @@ sandbox_plan_places(struct sandbox_plan *plan, const struct config *config,
 		if (result == RESULT_OK)
 			result = sandbox_plan_writable(plan, one->target);
 	}
+	plan->setup.writable_tried = plan->setup.writable_count;
 	if (result != RESULT_OK)
 		return sandbox_plan_fail(fault, result, "bad_spec",
 		    "a sandbox can have at most %u writable directories",
@@ -347,50 +329,21 @@ sandbox_plan_ports(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 	return RESULT_OK;
 }
 
+/* Whatever starts it; the run's file tells its name from here on. */
 static enum result
-sandbox_plan_argv(struct sandbox_plan *plan, struct sandbox_plan_fault *fault)
+sandbox_plan_start(struct sandbox_plan *plan, const struct sandbox_spec *spec,
+    struct sandbox_plan_fault *fault)
 {
-	const struct engine_host *host = &plan->host;
 	struct run_argv_input *input = &plan->input;
-	enum result result = child_shared_path(
-	    "seccomp/agentnode.json", plan->seccomp, sizeof(plan->seccomp));
+	enum result result;
 
-	if (result != RESULT_OK)
-		return sandbox_plan_fail(fault, result, "seccomp_missing",
-		    "%s is not installed beside agentnode", plan->seccomp);
-	input->podman = host->memory.podman;
-	input->runtime = host->memory.runtime;
-	input->cgroup_manager = host->memory.cgroup_manager;
-	input->hooks = host->files.hooks;
-	input->mounts_conf = host->files.mounts;
-	input->seccomp = plan->seccomp;
-	run_lock_id_file(
-	    &host->files, plan->lock.id, plan->id_file, sizeof(plan->id_file));
-	input->id_file = plan->id_file;
-	input->kind = plan->kind;
-	input->package = plan->package;
-	input->id = plan->lock.id;
-	input->image = plan->image;
 	input->uid = plan->uid.uid;
 	input->gid = plan->uid.uid;
-	input->memory = plan->limits.memory;
 	input->pids = plan->limits.pids;
-	input->cpu_milli = plan->limits.cpu_milli;
 	input->files = SANDBOX_PLAN_FILES;
-	input->fd_count = INIT_FD_COUNT;
-	input->entrypoint = SANDBOX_PLAN_ENTRYPOINT;
-	plan->argv = calloc(1, sizeof(*plan->argv));
-	if (plan->argv == NULL)
-		return sandbox_plan_fail(
-		    fault, RESULT_NO_MEMORY, "internal", "out of memory");
-	result = run_argv_build(
-	    input, plan->argv, fault->detail, sizeof(fault->detail));
-	if (result != RESULT_OK) {
-		(void)snprintf(fault->code, sizeof(fault->code), "bad_spec");
+	result = plan->engine->prepare(plan, spec, fault);
+	if (result != RESULT_OK)
 		return result;
-	}
-	(void)sandbox_plan_copy(
-	    plan->facts.name, sizeof(plan->facts.name), plan->argv->name);
 	if (run_lock_note(&plan->lock, &plan->facts) != RESULT_OK)
 		return sandbox_plan_fail(fault, RESULT_SYSTEM, "internal",
 		    "cannot write the run file: %s", strerror(errno));
@@ -424,7 +377,7 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 	plan_r->record = json_incref((json_t *)(uintptr_t)spec->record);
 	result = sandbox_plan_names(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
-		result = sandbox_plan_engine(plan_r, config, fault_r);
+		result = sandbox_plan_engine(plan_r, config, spec, fault_r);
 	if (result == RESULT_OK)
 		result = sandbox_plan_identity(plan_r, config, fault_r);
 	if (result == RESULT_OK) {
@@ -439,7 +392,7 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 	if (result == RESULT_OK)
 		result = sandbox_plan_ports(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
-		result = sandbox_plan_argv(plan_r, fault_r);
+		result = sandbox_plan_start(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
 		result = sandbox_plan_go_make(plan_r, spec, fault_r);
 	if (result != RESULT_OK) {
@@ -461,6 +414,7 @@ sandbox_plan_clear(struct sandbox_plan *plan)
 	plan->has_egress = false;
 	free(plan->argv);
 	plan->argv = NULL;
+	native_plan_free(&plan->native);
 	fd_close(&plan->go_fd);
 	fd_close(&plan->secret_fd);
 	json_decref(plan->secrets);
@@ -494,6 +448,7 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 	if (plan->tier[0] != '\0')
 		(void)json_object_set_new(
 		    record, "tier", json_string(plan->tier));
+	native_plan_record(plan->native, record);
 	if (plan->no_landlock)
 		(void)json_array_append_new(
 		    overrides, json_string("no_landlock"));

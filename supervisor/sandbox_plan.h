@@ -20,6 +20,9 @@
 #include "supervisor/init/init_protocol.h"
 #include "supervisor/sandbox.h"
 
+struct engine;      /* supervisor/engine/engine.h */
+struct native_plan; /* supervisor/engine/native_plan.h */
+
 #define SANDBOX_PLAN_TEXT_MAX 256U
 
 struct sandbox_plan_tree {
@@ -37,6 +40,7 @@ struct sandbox_plan_seal {
 };
 
 struct sandbox_plan {
+	const struct engine *engine; /* what starts it */
 	char kind[32], package[128], version[64];
 	char tier[16]; /* "" : no package of a tier */
 	char image[512];
@@ -59,10 +63,11 @@ struct sandbox_plan {
 	struct run_argv_input input;
 	char tmpfs_targets[RUN_ARGV_TMPFS_MAX][INIT_PATH_MAX];
 	char mount_targets[SANDBOX_MOUNTS_MAX][INIT_PATH_MAX];
-	struct run_argv *argv; /* owned */
-	int go_fd, secret_fd;  /* owned; secret_fd -1: no secrets */
-	json_t *secrets;       /* owned; their names, for the record */
-	int streams[3];        /* owned duplicates */
+	struct run_argv *argv;      /* owned; of a container */
+	struct native_plan *native; /* owned; of a native sandbox */
+	int go_fd, secret_fd;       /* owned; secret_fd -1: no secrets */
+	json_t *secrets;            /* owned; their names, for the record */
+	int streams[3];             /* owned duplicates */
 	struct volume_check_one volumes[SANDBOX_MOUNTS_MAX];
 	size_t volume_count;
 	struct sandbox_plan_seal seals[SANDBOX_MOUNTS_MAX];
@@ -78,6 +83,10 @@ struct sandbox_plan_fault {
 	char code[SANDBOX_CODE_MAX];
 	char detail[512];
 };
+
+enum result sandbox_plan_fail(struct sandbox_plan_fault *fault,
+    enum result result, const char *code, const char *format, ...)
+    __attribute__((format(printf, 4, 5)));
 
 /* On failure the plan is cleared (but for kind, package and version, which
  * the record of the refusal needs). */

@@ -16,6 +16,7 @@
 #include "common/log.h"
 #include "supervisor/engine/go_memfd.h"
 #include "supervisor/init/init_go.h"
+#include "supervisor/native/native_view.h"
 #include "supervisor/package/run_secret.h"
 
 #define SANDBOX_PLAN_GO_ENV_MAX 1024U
@@ -198,6 +199,15 @@ sandbox_plan_go_secret(
 	    &plan->secret_fd);
 }
 
+static const char *
+sandbox_plan_go_cwd(const struct sandbox_spec *spec)
+{
+	if (spec->cwd != NULL)
+		return spec->cwd;
+	return spec->view != NULL && spec->view->cwd[0] == '/' ? spec->view->cwd
+							       : "/";
+}
+
 enum result
 sandbox_plan_go_make(struct sandbox_plan *plan, const struct sandbox_spec *spec,
     struct sandbox_plan_fault *fault_r)
@@ -213,7 +223,7 @@ sandbox_plan_go_make(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 		result = spec->argv == NULL || spec->argv[0] == NULL
 			     ? RESULT_BAD
 			     : go_memfd_new(spec->argv, env->words,
-				   spec->cwd != NULL ? spec->cwd : "/",
+				   sandbox_plan_go_cwd(spec),
 				   spec->has_result ? INIT_GO_RESULT : 0,
 				   &plan->go_fd);
 		if (result != RESULT_OK)

@@ -13,6 +13,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/engine/engine.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
 #include "supervisor/sandbox_state.h"
@@ -187,6 +188,8 @@ sandbox_steps_on_client(const struct engine_call_end *end, void *context)
 		sandbox_enter(sandbox, SANDBOX_REMOVE, "its client ended");
 		return;
 	}
+	if (sandbox->state == SANDBOX_KILL)
+		return; /* it is on its way */
 	if (sandbox->state == SANDBOX_BYE) {
 		sandbox_enter(sandbox, SANDBOX_KILL, "its client ended");
 		return;
@@ -201,20 +204,28 @@ sandbox_steps_on_client(const struct engine_call_end *end, void *context)
 /* ---- start: parts and engine at the same time ---- */
 
 static enum result
-sandbox_steps_start_client(struct sandbox *sandbox)
+sandbox_steps_start_client(
+    struct sandbox *sandbox, char *detail_r, size_t detail_size)
 {
 	struct sandbox_plan *plan = &sandbox->plan;
-	int pass[INIT_FD_COUNT];
+	int pass[INIT_FD_COUNT + 1];
+	struct engine_start start = {.more_fd = -1};
 	struct engine_call_spec call = {.files = &plan->host.files,
-	    .argv = plan->argv->words,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
 	    .pass = pass,
 	    .pass_count = INIT_FD_COUNT,
-	    .output_max = 65536,
-	    .hide_unified = plan->host.memory.hide_unified};
-	enum result result;
+	    .output_max = 65536};
+	enum result result = plan->engine->start(
+	    plan, &start, &sandbox->cgroup, detail_r, detail_size);
 
+	if (result != RESULT_OK)
+		return result;
+	call.argv = start.argv;
+	call.hide_unified = start.hide_unified;
+	call.die_with_us = start.die_with_us;
+	if (start.more_fd >= 0)
+		pass[call.pass_count++] = start.more_fd;
 	plan->facts.socket = wiring_fd_socket(sandbox->wiring);
 	(void)run_lock_note(&plan->lock, &plan->facts);
 	result = wiring_fd_pass(sandbox->wiring, plan->streams[0],
@@ -248,7 +259,7 @@ sandbox_steps_on_removed(bool removed, const char *detail, void *context)
 	sandbox->outcome.removed = removed;
 	if (!removed)
 		log_event(LOG_ERROR_LEVEL, "sandbox_left",
-		    LOG_TEXT("name", sandbox->plan.argv->name),
+		    LOG_TEXT("name", sandbox->plan.facts.name),
 		    LOG_TEXT("detail", detail));
 	sandbox_enter(
 	    sandbox, SANDBOX_RECORD, removed ? "the engine forgot it" : detail);
@@ -274,7 +285,7 @@ sandbox_steps_start(struct sandbox *sandbox)
 	char detail[256] = "";
 	enum result result;
 
-	result = container_end_new(sandbox->base, &plan->host, plan->argv->name,
+	result = container_end_new(sandbox->base, &plan->host, plan->facts.name,
 	    plan->lock.id, &end_handlers, sandbox, &sandbox->end);
 	if (result == RESULT_OK)
 		result = wiring_fd_new(sandbox->base, &plan->setup,
@@ -282,7 +293,8 @@ sandbox_steps_start(struct sandbox *sandbox)
 		    sizeof(detail));
 	/* The slowest first. */
 	if (result == RESULT_OK)
-		result = sandbox_steps_start_client(sandbox);
+		result =
+		    sandbox_steps_start_client(sandbox, detail, sizeof(detail));
 	if (result == RESULT_OK)
 		result = sandbox_steps_start_parts(sandbox, &part);
 	if (result != RESULT_OK && detail[0] == '\0')
@@ -380,6 +392,9 @@ sandbox_steps_kill(struct sandbox *sandbox)
 	egress_part_close(sandbox->egress);
 	/* init kills everything when its socket closes. */
 	wiring_fd_free(&sandbox->wiring);
+	if (sandbox->client != NULL && !sandbox->client_ended &&
+	    sandbox->plan.engine->client_is_launcher)
+		engine_call_kill(sandbox->client);
 	if (sandbox->client == NULL)
 		sandbox->client_ended = true;
 	if (sandbox->end == NULL ||

@@ -12,6 +12,7 @@
 #include <sys/stat.h>
 
 #include "common/log.h"
+#include "supervisor/engine/engine.h"
 #include "supervisor/engine/wall_table.h"
 
 #define SANDBOX_WALLS_MOUNTS (RUN_ARGV_TMPFS_MAX + RUN_ARGV_MOUNTS_MAX)
@@ -61,7 +62,7 @@ sandbox_walls_expect(
 	    .writable_exec = plan->setup.writable_exec != 0,
 	    .sockets = true,
 	    .hostname = "sandbox",
-	    .container_name = plan->argv->name,
+	    .container_name = plan->facts.name,
 	    .files_max = input->files,
 	    .processes_max = input->pids};
 	sandbox_walls_expect_mounts(walls, input);
@@ -70,6 +71,7 @@ sandbox_walls_expect(
 		    input->hosts[i].address, input->hosts[i].name};
 	walls->expected.hosts = walls->hosts;
 	walls->expected.host_count = input->host_count;
+	plan->engine->expect(plan, &walls->expected);
 }
 
 static void

@@ -104,7 +104,7 @@ cgroup_has_words(const char *list, const char *wanted)
 }
 
 /* The mounted directory of path in the hierarchy named by controllers. */
-static bool
+bool
 cgroup_locate(const char *mountinfo, const char *controllers, const char *path,
     char *dir_r, size_t size)
 {
@@ -181,6 +181,13 @@ cgroup_take_namespace(struct cgroup *cgroup, pid_t pid)
 	cgroup->pidns_dev = info.st_dev;
 	cgroup->pidns_ino = info.st_ino;
 	return RESULT_OK;
+}
+
+enum result
+cgroup_space(pid_t pid, struct cgroup *cgroup_r)
+{
+	memset(cgroup_r, 0, sizeof(*cgroup_r));
+	return cgroup_take_namespace(cgroup_r, pid);
 }
 
 enum result

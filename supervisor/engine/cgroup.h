@@ -62,7 +62,14 @@ size_t cgroup_kill_remove(const struct cgroup *cgroup);
 void cgroup_counters(
     const struct cgroup *cgroup, uint64_t *peak_r, unsigned *oom_r);
 
-/* --- for tests --- */
+/* --- for cgroup_make.c and tests --- */
+
+/* The mounted directory of path in the hierarchy of controllers ("" v2). */
+bool cgroup_locate(const char *mountinfo, const char *controllers,
+    const char *path, char *dir_r, size_t size);
+
+/* Fills pidns of an emptied cgroup. */
+enum result cgroup_space(pid_t pid, struct cgroup *cgroup_r);
 
 /* "0::/a/libpod-<64 hex>.scope/container" -> the path up to and with the
  * libpod component, and the id; false when there is none. */

@@ -46,6 +46,7 @@ struct container_end {
 	uint64_t grace; /* monotonic ms: holders are killed from then on */
 	uint64_t limit; /* monotonic ms: when to give up */
 	unsigned tries; /* removals asked for */
+	bool only_groups;
 	struct event *tick;
 	struct engine_call *call;
 	struct container_end_handlers handlers;
@@ -138,14 +139,19 @@ container_end_groups(struct container_end *end)
 	container_end_look(end);
 	left = cgroup_kill_remove(&end->cgroup);
 	if (left > 0 && !container_end_is_late(end)) {
-		container_end_wait(end, CONTAINER_END_AGAIN_MS);
+		container_end_wait(end, end->only_groups
+					    ? CONTAINER_END_TICK_MS
+					    : CONTAINER_END_AGAIN_MS);
 		return;
 	}
 	if (left > 0)
 		log_event(LOG_ERROR_LEVEL, "groups_left",
 		    LOG_TEXT("container", end->cgroup.id),
 		    LOG_UINT("count", left));
-	container_end_finish(end, true, "");
+	container_end_finish(end, left == 0 || !end->only_groups,
+	    left == 0 ? ""
+		      : "its control groups are busy: run `agentnode "
+			"sandbox gc`");
 }
 
 static void
@@ -316,6 +322,18 @@ container_end_remove(struct container_end *end, bool client_removed)
 	end->limit = event_loop_now_ms() + CONTAINER_END_REMOVE_MS;
 	end->tries = 0;
 	container_end_wait(end, 0);
+	return RESULT_OK;
+}
+
+enum result
+container_end_remove_groups(struct container_end *end)
+{
+	if (end->state != CONTAINER_END_IDLE)
+		return RESULT_INTERNAL;
+	container_end_enter(end, CONTAINER_END_GROUPS);
+	end->limit = event_loop_now_ms() + CONTAINER_END_LIMIT_MS;
+	end->only_groups = true;
+	container_end_groups(end);
 	return RESULT_OK;
 }
 

@@ -45,6 +45,9 @@ enum result container_end_kill(struct container_end *end,
 enum result container_end_remove(
     struct container_end *end, bool client_removed);
 
+/* Without an engine: its control groups are all there is to remove. */
+enum result container_end_remove_groups(struct container_end *end);
+
 /* Accepts NULL, clears. */
 void container_end_free(struct container_end **end);
 

@@ -38,9 +38,9 @@ struct engine_call_spec {
 	int stdout_fd;   /* -1: captured; borrowed */
 	const int *pass; /* become 3, 4, ... */
 	size_t pass_count;
-	size_t output_max;   /* more output ends the call */
-	unsigned timeout_ms; /* 0: none (a sandbox's own client) */
-	bool hide_unified;   /* engine_spawn.h */
+	size_t output_max;              /* more output ends the call */
+	unsigned timeout_ms;            /* 0: none (a sandbox's own client) */
+	bool hide_unified, die_with_us; /* engine_spawn.h */
 };
 
 enum result engine_call_start(struct event_base *base,

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "supervisor/engine/cgroup_make.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_lock.h"
@@ -206,7 +207,11 @@ engine_gc_start(struct event_base *base, const struct engine_host *host,
 	gc->host = host;
 	gc->done = done;
 	gc->context = context;
-	gc->count = run_lock_stale(&host->files, gc->stale, RUN_LOCK_STALE_MAX);
+	cgroup_make_gc(&host->files, NULL);
+	/* No client is known where nothing but native sandboxes start. */
+	if (host->memory.podman[0] != '\0')
+		gc->count =
+		    run_lock_stale(&host->files, gc->stale, RUN_LOCK_STALE_MAX);
 	gc->again = event_new(base, -1, 0, engine_gc_on_again, gc);
 	if (gc->again == NULL)
 		result = RESULT_NO_MEMORY;

@@ -14,6 +14,7 @@
 
 #include "common/fd.h"
 #include "common/json_field.h"
+#include "supervisor/engine/cgroup_make.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
 #include "supervisor/engine/holder_kill.h"
@@ -254,6 +255,7 @@ engine_gc_run(const struct engine_host *host, json_t **report_r, char *detail_r,
 	*report_r = json_pack("{s:[], s:[]}", "removed", "left");
 	if (*report_r == NULL)
 		return RESULT_NO_MEMORY;
+	cgroup_make_gc(&host->files, *report_r);
 	engine_gc_run_holders(&host->files);
 	result = engine_gc_run_each(
 	    host, engine_gc_run_remove, *report_r, detail_r, detail_size);

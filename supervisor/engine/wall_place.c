@@ -51,6 +51,26 @@ static const struct wall_table_mount wall_place_engine[] = {
     {"/run/.containerenv", NULL, WALL_PLACE_RO, 0},
 };
 
+/* Mounts of agentnode-native besides the steps of a view. */
+static const struct wall_table_mount wall_place_native[] = {
+    {"/", NULL, WALL_PLACE_RO, 0},
+    {"/proc", "proc", WALL_PLACE_ALL, 0},
+    {"/proc/", "proc", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/proc/", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/dev", "tmpfs", WALL_PLACE_SUID | WALL_PLACE_RO, 0},
+    {"/dev/pts", "devpts", INIT_REPORT_NOSUID | INIT_REPORT_NOEXEC, 0},
+    {"/dev/shm", "tmpfs", WALL_PLACE_ALL, WALL_PLACE_SIZED},
+    {"/dev/null", NULL, WALL_PLACE_RO | WALL_PLACE_SUID, 0},
+    {"/dev/zero", NULL, WALL_PLACE_RO | WALL_PLACE_SUID, 0},
+    {"/dev/full", NULL, WALL_PLACE_RO | WALL_PLACE_SUID, 0},
+    {"/dev/random", NULL, WALL_PLACE_RO | WALL_PLACE_SUID, 0},
+    {"/dev/urandom", NULL, WALL_PLACE_RO | WALL_PLACE_SUID, 0},
+    {"/etc/hosts", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/hostname", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/passwd", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/group", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+};
+
 /* What engines put into init's environment. */
 static const char *const wall_place_variables[] = {"PATH=", "TERM=", "HOME=",
     "HOSTNAME=", "container=podman", "container=oci", NULL};
@@ -79,26 +99,32 @@ wall_place_matches(
 }
 
 static bool
-wall_place_known(const struct init_report_mount *mount)
+wall_place_in(const struct wall_table_mount *list, size_t count,
+    const struct init_report_mount *mount)
 {
-	size_t count = sizeof(wall_place_engine) / sizeof(wall_place_engine[0]);
-
 	for (size_t i = 0; i < count; i++) {
-		if (wall_place_matches(&wall_place_engine[i], mount))
+		if (wall_place_matches(&list[i], mount))
 			return true;
 	}
 	return false;
 }
 
 static bool
-wall_place_asked(
+wall_place_known(
     const struct wall_table_state *state, const struct init_report_mount *mount)
 {
-	for (size_t i = 0; i < state->expected->mount_count; i++) {
-		if (wall_place_matches(&state->expected->mounts[i], mount))
-			return true;
-	}
-	return false;
+	const struct wall_table_expected *expected = state->expected;
+
+	if (wall_place_in(expected->mounts, expected->mount_count, mount))
+		return true;
+	if (!expected->native)
+		return wall_place_in(wall_place_engine,
+		    sizeof(wall_place_engine) / sizeof(wall_place_engine[0]),
+		    mount);
+	return wall_place_in(wall_place_native,
+		   sizeof(wall_place_native) / sizeof(wall_place_native[0]),
+		   mount) ||
+	       wall_place_in(expected->allowed, expected->allowed_count, mount);
 }
 
 /* How often a mount the launcher asked for is there, counting each mount at
@@ -144,7 +170,7 @@ wall_place_mounts(struct wall_table_state *state)
 			wall_table_tell(state, "a mount has no end of name");
 			return;
 		}
-		if (!wall_place_known(mount) && !wall_place_asked(state, mount))
+		if (!wall_place_known(state, mount))
 			wall_table_tell(state,
 			    "the mount %s (%s, flags %u, size %llu) is not "
 			    "expected",
@@ -355,7 +381,8 @@ wall_place_environment(struct wall_table_state *state)
 		const char *entry = report->env[i];
 
 		if (memchr(entry, '\0', INIT_REPORT_ENV_LEN) == NULL ||
-		    (!wall_place_variable(wall_place_variables, entry) &&
+		    ((state->expected->native ||
+			 !wall_place_variable(wall_place_variables, entry)) &&
 			!wall_place_variable(state->expected->env, entry)))
 			wall_table_tell(state,
 			    "the variable %.*s is in the container's "

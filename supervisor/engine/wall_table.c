@@ -29,10 +29,12 @@ static const struct {
 /* Outcomes that differ from EPERM, the filter's usual answer; 0 in the
  * second and third place means "no other". Walls that depend on Landlock or
  * the launch are in wall_table_special(). */
-static const struct {
+struct wall_table_row {
 	enum init_wall wall;
 	int32_t outcomes[WALL_TABLE_OUTCOMES];
-} wall_table_rows[] = {
+};
+
+static const struct wall_table_row wall_table_rows[] = {
     {INIT_WALL_CLONE_USER, {ENOSYS}},
     {INIT_WALL_CLONE3, {ENOSYS}},
     {INIT_WALL_PERSONALITY, {ENOSYS}},
@@ -57,6 +59,14 @@ static const struct {
     {INIT_WALL_CONTROL_NETLINK, {0}},
     {INIT_WALL_CONTROL_NULL, {0}},
     {INIT_WALL_CONTROL_SCHED, {0}},
+};
+
+/* Without an engine /proc does not even list init. */
+static const struct wall_table_row wall_table_native[] = {
+    {INIT_WALL_INIT_MEMORY, {ENOENT}},
+    {INIT_WALL_INIT_ENVIRON, {ENOENT}},
+    {INIT_WALL_INIT_FD, {ENOENT}},
+    {INIT_WALL_INIT_ROOT, {ENOENT}},
 };
 
 const char *
@@ -111,30 +121,44 @@ wall_table_special(const struct init_report *report, enum init_wall wall,
 	return true;
 }
 
+static const struct wall_table_row *
+wall_table_row(
+    enum init_wall wall, const struct wall_table_row *rows, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (rows[i].wall == wall)
+			return &rows[i];
+	}
+	return NULL;
+}
+
 bool
 wall_table_outcome(const struct init_report *report, enum init_wall wall,
     const struct wall_table_expected *expected)
 {
 	int32_t outcome, got = report->walls[wall];
-	size_t count = sizeof(wall_table_rows) / sizeof(wall_table_rows[0]);
+	const struct wall_table_row *row = NULL;
 
 	if (wall_table_special(report, wall, expected, &outcome))
 		return got == outcome;
 	/* Not mounted: the root is read-only or has no such folder. */
 	if (wall == INIT_WALL_WRITE_SOCKETS)
 		return got == EROFS || got == ENOENT;
-	for (size_t i = 0; i < count; i++) {
-		if (wall_table_rows[i].wall != wall)
-			continue;
-		if (got == wall_table_rows[i].outcomes[0])
+	if (expected->native)
+		row = wall_table_row(wall, wall_table_native,
+		    sizeof(wall_table_native) / sizeof(*row));
+	if (row == NULL)
+		row = wall_table_row(wall, wall_table_rows,
+		    sizeof(wall_table_rows) / sizeof(*row));
+	if (row == NULL)
+		return got == EPERM;
+	if (got == row->outcomes[0])
+		return true;
+	for (unsigned n = 1; n < WALL_TABLE_OUTCOMES; n++) {
+		if (got != 0 && got == row->outcomes[n])
 			return true;
-		for (unsigned n = 1; n < WALL_TABLE_OUTCOMES; n++) {
-			if (got != 0 && got == wall_table_rows[i].outcomes[n])
-				return true;
-		}
-		return false;
 	}
-	return got == EPERM;
+	return false;
 }
 
 static void
@@ -177,7 +201,7 @@ wall_table_ids(struct wall_table_state *state)
 			break;
 		}
 	}
-	if (status->group_count != 0)
+	if (status->group_count > state->expected->groups_max)
 		wall_table_tell(state, "%u supplementary groups are left",
 		    status->group_count);
 }

@@ -38,6 +38,12 @@ struct wall_table_expected {
 	const char *container_name; /* may stand in hosts; may be NULL */
 	const struct wall_table_mount *mounts;
 	size_t mount_count;
+	/* No engine: its mounts, its variables, a user namespace of one id;
+	 * and what may be mounted besides ("/usr/" is all below /usr). */
+	bool native;
+	const struct wall_table_mount *allowed;
+	size_t allowed_count;
+	uint32_t groups_max; /* supplementary ones that the kernel keeps */
 	const struct wall_table_host *hosts;
 	size_t host_count;
 	/* Environment of init beyond what engines set: NULL-terminated,

@@ -103,7 +103,8 @@ static bool
 init_setup_valid(const struct init_setup *setup)
 {
 	if (setup->listener_count > INIT_LISTENERS_MAX ||
-	    setup->writable_count > INIT_WRITABLE_MAX)
+	    setup->writable_count > INIT_WRITABLE_MAX ||
+	    setup->writable_tried > setup->writable_count)
 		return false;
 	for (uint32_t i = 0; i < setup->writable_count; i++) {
 		const char *path = setup->writable[i];

@@ -144,8 +144,12 @@ init_landlock_bare(const struct init_setup *setup, const char *name)
 	for (uint32_t i = 0; i < setup->writable_count; i++) {
 		const char *path = setup->writable[i];
 
-		if (path[0] == '/' && strncmp(path + 1, name, len) == 0 &&
-		    (path[1 + len] == '\0' || path[1 + len] == '/'))
+		if (path[0] != '/' || strncmp(path + 1, name, len) != 0)
+			continue;
+		/* Where what is written may be executed anyway, the programs
+		 * around it may be too. */
+		if (path[1 + len] == '\0' ||
+		    (path[1 + len] == '/' && setup->writable_exec == 0))
 			return 1;
 	}
 	return 0;

@@ -11,7 +11,7 @@
 
 #include <stdint.h>
 
-#define INIT_PROTOCOL_VERSION 1U
+#define INIT_PROTOCOL_VERSION 2U
 #define INIT_MAGIC 0x414e4931U /* "ANI1" */
 
 /* Descriptors in the container before init does anything. The workload's
@@ -26,7 +26,7 @@
 #define INIT_LISTENERS_MAX 72U /* proxy, llm, tools, 64 direct, spare */
 #define INIT_PATH_MAX 256U
 #define INIT_GO_MAX (1U << 20)
-#define INIT_WRITABLE_MAX 8U
+#define INIT_WRITABLE_MAX 24U
 /* A tmpfs of mode 1777 when a relay port is set; not in writable[]. */
 #define INIT_SOCKET_DIR "/run/agentnode"
 
@@ -83,8 +83,9 @@ struct init_setup {
 	struct init_record record;
 	uint32_t listener_count;
 	struct init_listener listeners[INIT_LISTENERS_MAX];
-	/* Directories the workload may write; NUL-terminated, absolute. */
-	uint32_t writable_count;
+	/* Directories the workload may write; NUL-terminated, absolute.
+	 * Walls are tried in the first writable_tried of them. */
+	uint32_t writable_count, writable_tried;
 	char writable[INIT_WRITABLE_MAX][INIT_PATH_MAX];
 	uint32_t writable_exec; /* 1: and execute there (build sandboxes) */
 	/* Loopback ports /run/agentnode/{llm,tools}.sock lead to; 0: none. */
@@ -116,5 +117,4 @@ struct init_go {
 };
 
 /* The secret memfd has the same shape with argc == 0: more environment. */
-
 #endif

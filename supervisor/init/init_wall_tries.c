@@ -73,7 +73,7 @@ init_wall_tries_mknod(const struct init_setup *setup)
 	char path[INIT_PATH_MAX + 32];
 	int error;
 
-	if (setup->writable_count == 0)
+	if (setup->writable_tried == 0)
 		return -1;
 	error = init_wall_tries_path(
 	    path, setup->writable[0], INIT_WALL_TRIES_FILE);
@@ -260,7 +260,7 @@ init_wall_tries_exec_writable(const struct init_setup *setup)
 {
 	int error = -1;
 
-	for (uint32_t i = 0; i < setup->writable_count; i++) {
+	for (uint32_t i = 0; i < setup->writable_tried; i++) {
 		error = init_wall_tries_exec_one(setup->writable[i], 1);
 		if (error != EACCES)
 			break;
@@ -273,7 +273,7 @@ init_wall_tries_control_write(const struct init_setup *setup)
 {
 	int error = -1;
 
-	for (uint32_t i = 0; i < setup->writable_count; i++) {
+	for (uint32_t i = 0; i < setup->writable_tried; i++) {
 		error = init_wall_tries_exec_one(setup->writable[i], 0);
 		if (error != 0)
 			break;

@@ -196,6 +196,7 @@ send_setup(void)
 		snprintf(setup.writable[i], INIT_PATH_MAX, "%s",
 		    init_harness_option.writable.words[i]);
 	setup.writable_count = init_harness_option.writable.count;
+	setup.writable_tried = setup.writable_count;
 	setup.writable_exec = (uint32_t)init_harness_option.writable_exec;
 	setup.relay_llm_port = (uint16_t)init_harness_option.relay_llm;
 	setup.relay_tools_port = (uint16_t)init_harness_option.relay_tools;

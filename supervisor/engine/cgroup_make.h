@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Control groups of our own for a sandbox that no engine makes them for:
+ * where they may be made, made and limited, init's membership, and what a
+ * supervisor that was killed left. Reading and killing are cgroup.h's.
+ */
+#ifndef SUPERVISOR_ENGINE_CGROUP_MAKE_H
+#define SUPERVISOR_ENGINE_CGROUP_MAKE_H
+
+#include <jansson.h>
+
+#include "supervisor/engine/cgroup.h"
+#include "supervisor/engine/engine_files.h"
+
+/* Every group's name is this and the run's id. */
+#define CGROUP_MAKE_PREFIX "native-"
+
+/* The groups below which ours may be made, one for each of memory, pids and
+ * cpu (v1), or one for all (v2, the highest that is ours).
+ * RESULT_UNSUPPORTED: there are none. */
+enum result cgroup_make_find(struct cgroup *parents_r);
+
+/* Parents become the groups of this run; nothing is made yet. */
+void cgroup_make_name(struct cgroup *groups, const char *run);
+
+/* Make them and write the limits. What was made stays to be removed. */
+enum result cgroup_make(const struct cgroup *groups,
+    const struct cgroup_limits *limits, char *detail_r, size_t detail_size);
+
+/* Is pid in all of them? RESULT_MISMATCH names one it is not in. */
+enum result cgroup_make_check(const struct cgroup *groups, pid_t pid,
+    struct cgroup *groups_r, char *detail_r, size_t detail_size);
+
+/* End what dead supervisors left of native sandboxes: everything in their
+ * groups is killed, the groups and run files are removed. report: rows as
+ * in engine_gc.h; may be NULL. */
+void cgroup_make_gc(const struct engine_files *files, json_t *report);
+
+#endif

@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What starts a sandbox, behind one interface: a container engine, or the
+ * operating system's own walls. The story of a sandbox (supervisor/sandbox)
+ * is the same for each; it calls one of these tables.
+ */
+#ifndef SUPERVISOR_ENGINE_ENGINE_H
+#define SUPERVISOR_ENGINE_ENGINE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+#include "common/result.h"
+
+struct cgroup;              /* supervisor/engine/cgroup.h */
+struct config;              /* supervisor/policy/config.h */
+struct container_end;       /* supervisor/engine/container_end.h */
+struct engine_start;        /* below */
+struct sandbox_plan;        /* supervisor/sandbox_plan.h */
+struct sandbox_plan_fault;  /* supervisor/sandbox_plan.h */
+struct sandbox_spec;        /* supervisor/sandbox.h */
+struct wall_table_expected; /* supervisor/engine/wall_table.h */
+
+/* What is spawned: words, and descriptors that follow init's. */
+struct engine_start {
+	const char *const *argv;
+	int more_fd; /* passed behind init's; borrowed; -1: none */
+	bool hide_unified, die_with_us; /* engine_spawn.h */
+};
+
+struct engine {
+	const char *name; /* in records: "container", "native" */
+	/* The engine is there and limits can be had; first of all. */
+	enum result (*open)(const struct config *config,
+	    struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r);
+	/* All of the plan is decided: what starts it is put together, and its
+	 * name noted in the run's file. Makes nothing outside of the plan. */
+	enum result (*prepare)(struct sandbox_plan *plan,
+	    const struct sandbox_spec *spec,
+	    struct sandbox_plan_fault *fault_r);
+	/* The launch is recorded: what start_r says is spawned next. groups_r
+	 * is what is known of its control groups before init speaks. */
+	enum result (*start)(struct sandbox_plan *plan,
+	    struct engine_start *start_r, struct cgroup *groups_r,
+	    char *detail_r, size_t detail_size);
+	/* The control groups that init (pid) is in, and only its own. */
+	enum result (*find)(const struct sandbox_plan *plan, pid_t pid,
+	    struct cgroup *groups_r, char *detail_r, size_t detail_size);
+	/* What differs from a container: mounts, groups of the user. */
+	void (*expect)(const struct sandbox_plan *plan,
+	    struct wall_table_expected *expected);
+	/* All is dead: its record, or what is left of it, is removed. */
+	enum result (*remove)(struct container_end *end, bool client_clean);
+	/* Killing the client ends the sandbox, and nothing needs it alive. */
+	bool client_is_launcher;
+};
+
+extern const struct engine engine_podman;
+extern const struct engine engine_native;
+
+/* The one a spec asks for. */
+const struct engine *engine_of(const struct sandbox_spec *spec);
+
+#endif

@@ -1,0 +1,139 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The operating system's own walls behind engine.h: agentnode-native makes
+ * the namespaces, the supervisor the control groups. Called by the
+ * sandbox's story; must never start without limits unless the named
+ * override says so.
+ */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/child.h"
+#include "supervisor/engine/cgroup_make.h"
+#include "supervisor/engine/container_end.h"
+#include "supervisor/engine/engine.h"
+#include "supervisor/engine/native_plan.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/sandbox_plan.h"
+
+#define ENGINE_NATIVE_PROGRAM "agentnode-native"
+
+static enum result
+engine_native_open(const struct config *config, struct sandbox_plan *plan,
+    struct sandbox_plan_fault *fault)
+{
+	struct cgroup parents;
+	char detail[400] = "";
+
+	if (engine_files_prepare(&plan->host.files, detail, sizeof(detail)) !=
+	    RESULT_OK)
+		return sandbox_plan_fail(
+		    fault, RESULT_SYSTEM, "engine_failed", "%s", detail);
+	plan->host_open = true;
+	plan->host.memory.rootless = geteuid() != 0;
+	plan->no_limits = cgroup_make_find(&parents) != RESULT_OK;
+	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
+		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
+		    "limits_unavailable",
+		    "memory, process and CPU limits cannot be had here: no "
+		    "control group may be made (an ordinary user needs cgroup "
+		    "v2 with a delegated group); run as root, or accept it "
+		    "with `agentnode config set sandbox.overrides "
+		    "no_cgroup_limits`");
+	if (native_plan_new(&plan->native) != RESULT_OK)
+		return sandbox_plan_fail(
+		    fault, RESULT_NO_MEMORY, "internal", "out of memory");
+	plan->native->groups = parents;
+	return RESULT_OK;
+}
+
+static enum result
+engine_native_prepare(struct sandbox_plan *plan,
+    const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
+{
+	struct native_plan *native = plan->native;
+	char name[RUN_ARGV_NAME_MAX];
+
+	if (plan->input.mount_count > 0)
+		return sandbox_plan_fail(fault, RESULT_REFUSED, "bad_spec",
+		    "a native sandbox has no engine, so it has no volumes");
+	if (run_argv_name(plan->kind, plan->package, plan->lock.id, name,
+		sizeof(name)) != RESULT_OK)
+		return sandbox_plan_fail(fault, RESULT_BAD, "bad_spec",
+		    "kind or package of the sandbox must be letters, digits, "
+		    "'.', '_' and '-'");
+	(void)snprintf(plan->facts.name, sizeof(plan->facts.name),
+	    CGROUP_MAKE_PREFIX "%s", plan->lock.id);
+	if (child_program_path(ENGINE_NATIVE_PROGRAM, native->program,
+		sizeof(native->program)) != RESULT_OK)
+		return sandbox_plan_fail(fault, RESULT_NOT_FOUND,
+		    "start_failed",
+		    ENGINE_NATIVE_PROGRAM " is not installed beside agentnode");
+	native->words[0] = native->program;
+	cgroup_make_name(&native->groups, plan->lock.id);
+	return native_plan_fill(plan, spec->view, fault);
+}
+
+static enum result
+engine_native_start(struct sandbox_plan *plan, struct engine_start *start_r,
+    struct cgroup *groups_r, char *detail_r, size_t detail_size)
+{
+	struct native_plan *native = plan->native;
+	enum result result =
+	    cgroup_make(&native->groups, &plan->limits, detail_r, detail_size);
+
+	*groups_r = native->groups;
+	*start_r = (struct engine_start){.argv = native->words,
+	    .more_fd = native->launch_fd,
+	    .die_with_us = true};
+	return result;
+}
+
+static enum result
+engine_native_find(const struct sandbox_plan *plan, pid_t pid,
+    struct cgroup *groups_r, char *detail_r, size_t detail_size)
+{
+	return cgroup_make_check(
+	    &plan->native->groups, pid, groups_r, detail_r, detail_size);
+}
+
+static void
+engine_native_expect(
+    const struct sandbox_plan *plan, struct wall_table_expected *expected)
+{
+	const struct native_plan *native = plan->native;
+
+	expected->native = true;
+	expected->groups_max =
+	    plan->host.memory.rootless ? native->group_count : 0;
+	expected->mounts = native->mounts;
+	expected->mount_count = native->mount_count;
+	expected->allowed = native->allowed;
+	expected->allowed_count = native->allowed_count;
+}
+
+static enum result
+engine_native_remove(struct container_end *end, bool client_clean)
+{
+	(void)client_clean;
+	return container_end_remove_groups(end);
+}
+
+const struct engine engine_native = {
+    .name = "native",
+    .open = engine_native_open,
+    .prepare = engine_native_prepare,
+    .start = engine_native_start,
+    .find = engine_native_find,
+    .expect = engine_native_expect,
+    .remove = engine_native_remove,
+    .client_is_launcher = true,
+};
+
+const struct engine *
+engine_of(const struct sandbox_spec *spec)
+{
+	return spec->view != NULL ? &engine_native : &engine_podman;
+}

@@ -1,0 +1,201 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of agentnode-native, what a container runtime is for an engine:
+ *
+ *   read the sealed record, and the sources of the view (as root)
+ *   clone into new user, mount, pid, net, IPC and UTS namespaces
+ *   outside: map the one user, join the control groups, wait
+ *   inside: build the view, become the user, give up all, become init
+ *
+ * It dies with agentnode, and the sandbox dies with it. It reads nothing
+ * that the sandbox wrote.
+ */
+#include "supervisor/native/native_start.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/native/native_enter.h"
+#include "supervisor/native/native_fail.h"
+#include "supervisor/native/native_idmap.h"
+#include "supervisor/native/native_launch.h"
+#include "supervisor/native/native_build.h"
+#include "supervisor/native/native_tree.h"
+
+#define NATIVE_START_SPACES                                          \
+	(CLONE_NEWUSER | CLONE_NEWNS | CLONE_NEWPID | CLONE_NEWNET | \
+	    CLONE_NEWIPC | CLONE_NEWUTS)
+#define NATIVE_START_SEALS \
+	(F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+/* What the launcher tells its child, one byte each, in this order. */
+enum native_start_word {
+	NATIVE_START_MAPPED = 'm', /* the user is mapped */
+	NATIVE_START_JOINED = 'j', /* it is in its control groups */
+};
+
+/* The kernel's struct clone_args, first version. */
+struct native_start_clone {
+	uint64_t flags, pidfd, child_tid, parent_tid, exit_signal, stack,
+	    stack_size, tls;
+};
+
+static const struct native_launch *
+native_start_record(void)
+{
+	int seals = fcntl(NATIVE_LAUNCH_FD, F_GET_SEALS);
+	const struct native_launch *launch;
+	struct stat info;
+
+	if (seals < 0 || (seals & NATIVE_START_SEALS) != NATIVE_START_SEALS ||
+	    fstat(NATIVE_LAUNCH_FD, &info) != 0 ||
+	    info.st_size < (off_t)sizeof(*launch) ||
+	    info.st_size > (off_t)native_launch_size(NATIVE_LAUNCH_STEPS_MAX))
+		native_fail("agentnode alone starts this program", "", 0);
+	launch = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE,
+	    NATIVE_LAUNCH_FD, 0);
+	if (launch == MAP_FAILED)
+		native_fail("the launch record cannot be read", "", errno);
+	if (!native_launch_valid(launch, (size_t)info.st_size))
+		native_fail("the launch record is not valid", "", 0);
+	(void)close(NATIVE_LAUNCH_FD);
+	return launch;
+}
+
+static void
+native_start_tell(int fd, enum native_start_word word)
+{
+	char byte = (char)word;
+
+	if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1)
+		native_fail("the sandbox's first process died early", "", 0);
+}
+
+/* The other end is gone: so is the launcher, and this ends too. */
+static void
+native_start_await(int fd, enum native_start_word word)
+{
+	char byte;
+	ssize_t got;
+
+	do
+		got = recv(fd, &byte, 1, 0);
+	while (got < 0 && errno == EINTR);
+	if (got != 1 || byte != (char)word)
+		_exit(NATIVE_LAUNCH_EXIT_START);
+}
+
+/* Does the launcher live? Asked after the kernel was told to kill this
+ * process when it dies, so that no death is missed. */
+static void
+native_start_alone(int fd)
+{
+	char byte;
+
+	if (recv(fd, &byte, 1, MSG_DONTWAIT) != -1 || errno != EAGAIN)
+		_exit(NATIVE_LAUNCH_EXIT_START);
+}
+
+static _Noreturn void
+native_start_inside(
+    const struct native_launch *launch, struct native_trees *trees, int fd)
+{
+	native_start_await(fd, NATIVE_START_MAPPED);
+	native_enter_user(launch);
+	/* While the host's /proc is still there. */
+	native_enter_spaces(launch);
+	native_build_build(launch, trees);
+	native_start_await(fd, NATIVE_START_JOINED);
+	if (unshare(CLONE_NEWCGROUP) != 0)
+		native_fail("no control group namespace", "", errno);
+	native_enter_last(launch);
+	native_start_alone(fd);
+	native_enter_init();
+}
+
+static void
+native_start_join(const struct native_launch *launch, pid_t pid)
+{
+	char path[NATIVE_LAUNCH_GROUP_MAX + 32], text[32];
+	int len = snprintf(text, sizeof(text), "%ld\n", (long)pid);
+
+	for (uint32_t i = 0; i < launch->group_count; i++) {
+		int fd;
+
+		(void)snprintf(
+		    path, sizeof(path), "%s/cgroup.procs", launch->groups[i]);
+		fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fd < 0 || write(fd, text, (size_t)len) != len)
+			native_fail("cannot join", path, errno);
+		(void)close(fd);
+	}
+}
+
+static void
+native_start_outside(const struct native_launch *launch, pid_t pid, int fd)
+{
+	bool rootless = launch->rootless != 0;
+
+	native_idmap_write(pid, launch->uid, rootless ? geteuid() : launch->uid,
+	    launch->gid, rootless ? getegid() : launch->gid, rootless);
+	native_start_tell(fd, NATIVE_START_MAPPED);
+	native_start_join(launch, pid);
+	native_start_tell(fd, NATIVE_START_JOINED);
+}
+
+/* Nothing of the sandbox's stays with the launcher: an end is seen. */
+static int
+native_start_wait(pid_t pid, int fd)
+{
+	int status = 0;
+
+	for (int other = INIT_CONTROL_FD; other < fd; other++)
+		(void)close(other);
+	if (syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0) != 0)
+		return NATIVE_LAUNCH_EXIT_START;
+	while (waitpid(pid, &status, 0) < 0) {
+		if (errno != EINTR)
+			return NATIVE_LAUNCH_EXIT_START;
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status)
+				 : NATIVE_LAUNCH_EXIT_START;
+}
+
+int
+native_start(void)
+{
+	static struct native_trees trees;
+	const struct native_launch *launch = native_start_record();
+	struct native_start_clone args = {
+	    .flags = NATIVE_START_SPACES, .exit_signal = SIGCHLD};
+	int ends[2];
+	long pid;
+
+	if (launch->rootless == 0)
+		native_tree_open(launch, &trees);
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+		native_fail("no socket pair", "", errno);
+	pid = syscall(SYS_clone3, &args, sizeof(args));
+	if (pid < 0)
+		native_fail("the kernel refuses the namespaces of a sandbox "
+			    "(see `agentnode sandbox doctor`)",
+		    "", errno);
+	if (pid == 0) {
+		(void)close(ends[0]);
+		native_start_inside(launch, &trees, ends[1]);
+	}
+	(void)close(ends[1]);
+	native_start_outside(launch, (pid_t)pid, ends[0]);
+	return native_start_wait((pid_t)pid, ends[0]);
+}
