@@ -19,24 +19,41 @@
 struct command_sandbox_options {
 	bool json, quick;
 	bool may_slug; /* the command takes the name of a package */
+	bool may_boundary;
+	enum selftest_boundary boundary;
 };
+
+static bool
+command_sandbox_boundary(
+    const char *word, struct command_sandbox_options *options_r)
+{
+	bool native = strcmp(word, "native") == 0;
+
+	options_r->boundary = native ? SELFTEST_NATIVE : SELFTEST_CONTAINER;
+	return native || strcmp(word, "container") == 0;
+}
 
 static bool
 command_sandbox_parse(
     int argc, char **argv, struct command_sandbox_options *options_r)
 {
 	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
-	    {"quick", no_argument, NULL, 'q'}, {NULL, 0, NULL, 0}};
+	    {"quick", no_argument, NULL, 'q'},
+	    {"boundary", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0}};
 	int option;
 
 	options_r->json = false;
 	options_r->quick = false;
+	options_r->boundary = SELFTEST_CONTAINER;
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
 		else if (option == 'q')
 			options_r->quick = true;
+		else if (option == 'b' && options_r->may_boundary &&
+			 command_sandbox_boundary(optarg, options_r))
+			continue;
 		else
 			return false;
 	}
@@ -173,7 +190,7 @@ command_sandbox_doctor(int argc, char **argv)
 static int
 command_sandbox_selftest(int argc, char **argv)
 {
-	struct command_sandbox_options options = {.may_slug = false};
+	struct command_sandbox_options options = {.may_boundary = true};
 	struct json_fault fault = {""};
 	struct config *config = NULL;
 	char detail[512] = "";
@@ -185,7 +202,8 @@ command_sandbox_selftest(int argc, char **argv)
 	result = config_load(&config, &fault);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
-	result = selftest_run(config, true, &report, detail, sizeof(detail));
+	result = selftest_run(
+	    config, options.boundary, true, &report, detail, sizeof(detail));
 	config_free(&config);
 	if (result != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE, "%s",
@@ -257,9 +275,11 @@ const struct command command_sandbox_rows[] = {
 	"Example: agentnode sandbox doctor\n",
 	command_sandbox_doctor},
     {"sandbox selftest", "try to break out of a sandbox",
-	"Usage: agentnode sandbox selftest [--json]\n\n"
+	"Usage: agentnode sandbox selftest [--boundary BOUNDARY] [--json]\n\n"
 	"Runs agentnode-probe as the workload of a sandbox: it tries what\n"
 	"must fail and hits every limit. Exit 0 only if each wall held.\n\n"
+	"  --boundary BOUNDARY   container (the default), or native: the\n"
+	"                        operating system's own walls, no engine\n\n"
 	"Example: agentnode sandbox selftest --json\n",
 	command_sandbox_selftest},
     {"sandbox gc", "remove what dead runs left behind",

@@ -215,8 +215,8 @@ doctor_engine_start(struct doctor *doctor, struct doctor_finding *finding)
 		doctor_say(finding, true, "not tried (--quick)");
 		return;
 	}
-	if (selftest_run(doctor->config, false, &report, detail,
-		sizeof(detail)) != RESULT_OK) {
+	if (selftest_run(doctor->config, SELFTEST_CONTAINER, false, &report,
+		detail, sizeof(detail)) != RESULT_OK) {
 		doctor_say(finding, false, "%s", detail);
 		return;
 	}

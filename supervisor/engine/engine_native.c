@@ -106,6 +106,7 @@ engine_native_expect(
 	const struct native_plan *native = plan->native;
 
 	expected->native = true;
+	expected->open_root = native->mode == NATIVE_DANGER;
 	expected->groups_max =
 	    plan->host.memory.rootless ? native->group_count : 0;
 	expected->mounts = native->mounts;
@@ -131,9 +132,3 @@ const struct engine engine_native = {
     .remove = engine_native_remove,
     .client_is_launcher = true,
 };
-
-const struct engine *
-engine_of(const struct sandbox_spec *spec)
-{
-	return spec->view != NULL ? &engine_native : &engine_podman;
-}

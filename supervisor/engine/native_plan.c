@@ -69,8 +69,10 @@ native_plan_is_below(const char *path, const char *above)
 	       (path[len] == '\0' || path[len] == '/');
 }
 
-/* The step whose source's owner owns what this one shows: the writable
- * tree, or the workspace, that it is in; -1: a part of the system. */
+/* The step whose source's owner owns what this one shows: the outermost
+ * writable tree, or the workspace, that it is in; -1: a part of the system.
+ * The outermost, so that nobody else's directory in it becomes ours; "/" is
+ * outermost for what no other is. */
 static int32_t
 native_plan_owner(const struct native_view *view, size_t index)
 {
@@ -82,16 +84,16 @@ native_plan_owner(const struct native_view *view, size_t index)
 		return -1;
 	for (size_t i = 0; i <= index; i++) {
 		const struct native_step *other = &view->steps[i];
-		bool root = other->kind == NATIVE_STEP_BIND_RW ||
+		size_t len = strlen(other->target);
+		bool tree = other->kind == NATIVE_STEP_BIND_RW ||
 			    (other->kind == NATIVE_STEP_BIND &&
-				view->workspace[0] != '\0' &&
 				strcmp(other->target, view->workspace) == 0);
 
-		if (root && strlen(other->target) >= best &&
-		    native_plan_is_below(step->target, other->target) &&
-		    (owner < 0 || strlen(other->target) < best || best == 0)) {
-			best = strlen(other->target);
+		if (!tree || !native_plan_is_below(step->target, other->target))
+			continue;
+		if (owner < 0 || best == 1 || (len > 1 && len < best)) {
 			owner = (int32_t)i;
+			best = len;
 		}
 	}
 	return owner;
@@ -108,6 +110,23 @@ native_plan_has_tmpfs(const struct native_view *view, const char *target)
 	return false;
 }
 
+static uint32_t
+native_plan_mode(const struct native_step *step)
+{
+	if (!step->owned)
+		return 0755; /* and read-only in the end */
+	return strcmp(step->target, "/tmp") == 0 ? 01777 : 0700;
+}
+
+/* With all of the host's file system there is no place for more. */
+static bool
+native_plan_leaves_out(
+    const struct native_view *view, const struct run_argv_tmpfs *tmpfs)
+{
+	return native_plan_has_tmpfs(view, tmpfs->target) ||
+	       view->mode == NATIVE_DANGER;
+}
+
 static void
 native_plan_steps(struct native_launch *launch, struct sandbox_plan *plan,
     const struct native_view *view)
@@ -120,15 +139,14 @@ native_plan_steps(struct native_launch *launch, struct sandbox_plan *plan,
 
 		one->step = view->steps[i];
 		one->owner = native_plan_owner(view, i);
-		one->mode = one->step.owned ? 0700 : 01777;
-		if (one->step.kind != NATIVE_STEP_TMPFS)
-			one->mode = 0;
+		if (one->step.kind == NATIVE_STEP_TMPFS)
+			one->mode = native_plan_mode(&one->step);
 	}
 	for (size_t i = 0; i < input->tmpfs_count; i++) {
 		const struct run_argv_tmpfs *tmpfs = &input->tmpfs[i];
 		struct native_launch_step *one = &launch->steps[count];
 
-		if (native_plan_has_tmpfs(view, tmpfs->target))
+		if (native_plan_leaves_out(view, tmpfs))
 			continue;
 		one->step.kind = NATIVE_STEP_TMPFS;
 		(void)snprintf(one->step.target, sizeof(one->step.target), "%s",
@@ -232,6 +250,8 @@ native_plan_writables(struct init_setup *setup, const struct native_view *view)
 {
 	enum result result = RESULT_OK;
 
+	if (view->mode == NATIVE_DANGER)
+		setup->writable_count = 0; /* those of a container */
 	for (size_t i = 0; i < view->count && result == RESULT_OK; i++) {
 		const struct native_step *step = &view->steps[i];
 

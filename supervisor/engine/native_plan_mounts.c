@@ -67,8 +67,9 @@ native_plan_mounts_below(
 
 static enum result
 native_plan_mounts_step(
-    struct native_plan *native, const struct native_step *step)
+    struct native_plan *native, const struct native_launch_step *one)
 {
+	const struct native_step *step = &one->step;
 	const uint32_t plain = INIT_REPORT_NOSUID | INIT_REPORT_NODEV;
 	enum result result;
 
@@ -89,7 +90,9 @@ native_plan_mounts_step(
 		    plain | INIT_REPORT_RDONLY | INIT_REPORT_NOEXEC, 0);
 	case NATIVE_STEP_TMPFS:
 		return native_plan_mounts_add(native, step, "tmpfs",
-		    plain | (step->exec ? 0 : INIT_REPORT_NOEXEC), step->size);
+		    plain | (step->exec ? 0 : INIT_REPORT_NOEXEC) |
+			(one->mode == 0755 ? INIT_REPORT_RDONLY : 0),
+		    step->size);
 	case NATIVE_STEP_DIR:
 	case NATIVE_STEP_PROC: /* in wall_place's own table */
 	case NATIVE_STEP_DEV:
@@ -106,7 +109,7 @@ native_plan_mounts(struct native_plan *native)
 
 	for (uint32_t i = 0;
 	     i < native->launch->step_count && result == RESULT_OK; i++)
-		result = native_plan_mounts_step(
-		    native, &native->launch->steps[i].step);
+		result =
+		    native_plan_mounts_step(native, &native->launch->steps[i]);
 	return result;
 }

@@ -19,12 +19,14 @@
 #include "common/log.h"
 #include "supervisor/child.h"
 #include "supervisor/init/tree_stream.h"
+#include "supervisor/native/native_view.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/probe/probe_record.h"
 #include "supervisor/sandbox.h"
 
 #define SELFTEST_DIR "/selftest"
+#define SELFTEST_SCRATCH "/sandbox-home"
 #define SELFTEST_NAME "agentnode-probe"
 #define SELFTEST_PROGRAM_MAX (16U << 20)
 #define SELFTEST_OUTPUT_MAX (1U << 20)
@@ -38,6 +40,8 @@ struct selftest {
 	struct sandbox *sandbox;
 	struct sandbox_spec spec;
 	struct sandbox_outcome outcome;
+	enum selftest_boundary boundary;
+	struct native_view *view; /* of a native one; owned */
 	bool probe, ended;
 	int tree_fd; /* the probe as a tree stream */
 	int out[2];  /* its standard output */
@@ -143,15 +147,51 @@ selftest_on_ready(enum result result, const char *detail, void *context)
 	event_loop_stop(test->base);
 }
 
+/* What a read-only command without a workspace would see. */
+static enum result
+selftest_view(struct selftest *test)
+{
+	struct json_fault fault = {""};
+	const char *home = getenv("HOME");
+	char own[PATH_MAX];
+	struct native_view_choice choice = {.mode = NATIVE_READ_ONLY,
+	    .home = home != NULL && home[0] == '/' ? home : "/root",
+	    .agentnode = own,
+	    .scratch = SELFTEST_SCRATCH,
+	    .scratch_size = SELFTEST_PROGRAM_MAX};
+
+	if (config_home(own, sizeof(own), &fault) != RESULT_OK) {
+		(void)snprintf(
+		    test->detail, test->detail_size, "%s", fault.text);
+		return RESULT_BAD;
+	}
+	test->view = calloc(1, sizeof(*test->view));
+	if (test->view == NULL)
+		return RESULT_NO_MEMORY;
+	if (native_view_make(&choice, test->view, test->detail,
+		test->detail_size) != RESULT_OK)
+		return RESULT_REFUSED;
+	/* As strict as a container, so that every probe is one question. */
+	for (size_t i = 0; i < test->view->count; i++)
+		test->view->steps[i].exec = false;
+	return RESULT_OK;
+}
+
 static enum result
 selftest_prepare(struct selftest *test)
 {
 	struct sandbox_spec *spec = &test->spec;
 
+	if (test->boundary == SELFTEST_NATIVE &&
+	    selftest_view(test) != RESULT_OK)
+		return RESULT_REFUSED;
 	spec->kind = "selftest";
 	spec->package = "selftest";
 	spec->version = "";
-	spec->image = config_text(test->config, "sandbox.image");
+	if (test->boundary == SELFTEST_NATIVE)
+		spec->view = test->view;
+	else
+		spec->image = config_text(test->config, "sandbox.image");
 	spec->limits.memory = SELFTEST_MEMORY;
 	spec->limits.wall_s = SELFTEST_WALL_S;
 	spec->stdin_fd = -1;
@@ -314,6 +354,7 @@ selftest_clear(struct selftest *test)
 	fd_close(&test->out[0]);
 	fd_close(&test->out[1]);
 	fd_close(&test->tree_fd);
+	free(test->view);
 }
 
 /* From the plan to the last byte of its output. */
@@ -336,12 +377,13 @@ selftest_play(struct selftest *test)
 }
 
 enum result
-selftest_run(const struct config *config, bool probe, json_t **report_r,
-    char *detail_r, size_t detail_size)
+selftest_run(const struct config *config, enum selftest_boundary boundary,
+    bool probe, json_t **report_r, char *detail_r, size_t detail_size)
 {
 	static const char *const argv[] = {
 	    SELFTEST_DIR "/" SELFTEST_NAME, "--records", NULL};
 	struct selftest test = {.config = config,
+	    .boundary = boundary,
 	    .probe = probe,
 	    .spec = {.argv = argv},
 	    .detail = detail_r,

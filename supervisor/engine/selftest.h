@@ -15,11 +15,17 @@
 
 struct config; /* supervisor/policy/config.h */
 
+enum selftest_boundary {
+	SELFTEST_CONTAINER,
+	SELFTEST_NATIVE, /* the operating system's walls, read-only */
+};
+
 /* *report_r (caller decrefs): {"ok":bool,"probes":[{"name","ok",
  * "detail"}]}. probe false: only start and end a sandbox, which shows
  * init's walls and the limits. RESULT_OK whenever there is a report. */
-enum result selftest_run(const struct config *config, bool probe,
-    json_t **report_r, char *detail_r, size_t detail_size);
+enum result selftest_run(const struct config *config,
+    enum selftest_boundary boundary, bool probe, json_t **report_r,
+    char *detail_r, size_t detail_size);
 
 /* `probe`: run agentnode-probe with these words (argv[0] is replaced, must
  * ask for records) in a sandbox of its own that reaches what egress allows

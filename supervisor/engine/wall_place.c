@@ -117,6 +117,9 @@ wall_place_known(
 
 	if (wall_place_in(expected->mounts, expected->mount_count, mount))
 		return true;
+	if (!expected->open_root && strcmp(mount->point, "/") == 0 &&
+	    (mount->flags & INIT_REPORT_RDONLY) == 0)
+		return false; /* whatever else would allow it */
 	if (!expected->native)
 		return wall_place_in(wall_place_engine,
 		    sizeof(wall_place_engine) / sizeof(wall_place_engine[0]),

@@ -61,12 +61,14 @@ static const struct wall_table_row wall_table_rows[] = {
     {INIT_WALL_CONTROL_SCHED, {0}},
 };
 
-/* Without an engine /proc does not even list init. */
+/* Without an engine /proc does not even list init, and there is no root in
+ * the user namespace to become. */
 static const struct wall_table_row wall_table_native[] = {
     {INIT_WALL_INIT_MEMORY, {ENOENT}},
     {INIT_WALL_INIT_ENVIRON, {ENOENT}},
     {INIT_WALL_INIT_FD, {ENOENT}},
     {INIT_WALL_INIT_ROOT, {ENOENT}},
+    {INIT_WALL_SETUID, {EINVAL}},
 };
 
 const char *
@@ -106,7 +108,10 @@ wall_table_special(const struct init_report *report, enum init_wall wall,
 {
 	bool landlock = report->landlock_abi > 0;
 
-	if (wall == INIT_WALL_MKNOD)
+	if (expected->open_root &&
+	    (wall == INIT_WALL_WRITE_ROOT || wall == INIT_WALL_WRITE_SOCKETS))
+		*outcome_r = -1; /* not tried */
+	else if (wall == INIT_WALL_MKNOD)
 		*outcome_r = landlock ? EACCES : EPERM;
 	else if (wall == INIT_WALL_WRITE_PROC ||
 		 (wall == INIT_WALL_WRITE_SOCKETS && expected->sockets))

@@ -40,7 +40,7 @@ struct wall_table_expected {
 	size_t mount_count;
 	/* No engine: its mounts, its variables, a user namespace of one id;
 	 * and what may be mounted besides ("/usr/" is all below /usr). */
-	bool native;
+	bool native, open_root; /* open_root: "/" is writable by choice */
 	const struct wall_table_mount *allowed;
 	size_t allowed_count;
 	uint32_t groups_max; /* supplementary ones that the kernel keeps */

@@ -109,7 +109,9 @@ init_setup_valid(const struct init_setup *setup)
 	for (uint32_t i = 0; i < setup->writable_count; i++) {
 		const char *path = setup->writable[i];
 
-		if (path[0] != '/' || path[1] == '\0' ||
+		/* Walls are never tried in all there is. */
+		if (path[0] != '/' ||
+		    (path[1] == '\0' && i < setup->writable_tried) ||
 		    memchr(path, '\0', INIT_PATH_MAX) == NULL)
 			return false;
 	}

@@ -207,17 +207,30 @@ init_wall_tries_make(const char *path)
 	return error;
 }
 
+/* "/" is the user's own, and to be left as it is. */
+static int
+init_wall_tries_is_open(const struct init_setup *setup)
+{
+	for (uint32_t i = 0; i < setup->writable_count; i++) {
+		if (setup->writable[i][1] == '\0')
+			return 1;
+	}
+	return 0;
+}
+
 static int
 init_wall_tries_write_root(const struct init_setup *setup)
 {
-	(void)setup;
+	if (init_wall_tries_is_open(setup))
+		return -1;
 	return init_wall_tries_make("/" INIT_WALL_TRIES_FILE);
 }
 
 static int
 init_wall_tries_write_sockets(const struct init_setup *setup)
 {
-	(void)setup;
+	if (init_wall_tries_is_open(setup))
+		return -1;
 	return init_wall_tries_make("/run/agentnode/" INIT_WALL_TRIES_FILE);
 }
 

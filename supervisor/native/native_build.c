@@ -27,7 +27,8 @@ native_build_note(struct native_build *build, int mount)
 {
 	struct stat info;
 
-	if (build->own_count >= NATIVE_BUILD_OWN_MAX || fstat(mount, &info) != 0)
+	if (build->own_count >= NATIVE_BUILD_OWN_MAX ||
+	    fstat(mount, &info) != 0)
 		native_fail("the view cannot be built: too many mounts", "", 0);
 	build->own[build->own_count++] = info.st_dev;
 }
@@ -120,6 +121,9 @@ native_build_mask(struct native_build *build, int target, const char *name)
 	tree = native_mount_clone(
 	    S_ISDIR(info.st_mode) ? build->empty_dir : build->empty_file);
 	if (tree < 0)
+		native_fail("cannot hide", name, errno);
+	errno = native_mount_restrict(tree, NATIVE_MOUNT_RO);
+	if (errno != 0)
 		native_fail("cannot hide", name, errno);
 	native_mount_attach(tree, target, name);
 	(void)close(tree);
@@ -299,13 +303,31 @@ native_build_base(struct native_build *build, int old)
 	return given ? 1 : 0;
 }
 
+/* What was ours to mount on is nobody's to write. */
+static void
+native_build_freeze(struct native_build *build)
+{
+	for (uint32_t i = 0; i < build->launch->step_count; i++) {
+		const struct native_launch_step *one = &build->launch->steps[i];
+		int fd;
+
+		if (one->step.kind != NATIVE_STEP_TMPFS || one->mode != 0755)
+			continue;
+		fd = native_build_must(build, one->step.target, true);
+		native_mount_freeze(fd);
+		(void)close(fd);
+	}
+}
+
 /* Both roots at one place: the old one is on top of the new one then. */
 static void
-native_build_pivot(const struct native_build *build)
+native_build_pivot(const struct native_build *build, int old)
 {
 	if (fchdir(build->fd) != 0 || syscall(SYS_pivot_root, ".", ".") != 0)
 		native_fail("the view cannot become the root", "", errno);
-	if (umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+	/* The store lies on top of the old root. */
+	if (fchdir(old) != 0 || umount2(".", MNT_DETACH) != 0 ||
+	    umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
 		native_fail("the old root cannot be left", "", errno);
 }
 
@@ -321,13 +343,14 @@ native_build_build(
 	if (launch->rootless != 0)
 		native_tree_open(launch, trees);
 	native_build_store(&build, old);
-	for (uint32_t i = native_build_base(&build, old); i < launch->step_count;
-	     i++)
+	for (uint32_t i = native_build_base(&build, old);
+	     i < launch->step_count; i++)
 		native_build_place(&build, i);
 	native_own_place(&build);
+	native_build_freeze(&build);
 	if (build.own_count > 0)
 		native_mount_freeze(build.fd);
-	native_build_pivot(&build);
+	native_build_pivot(&build, old);
 	(void)close(old);
 	(void)close(build.fd);
 	(void)close(build.store);

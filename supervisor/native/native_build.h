@@ -29,11 +29,13 @@ void native_build_build(
 
 /* What is at path (absolute) in the new root, opened as a target; made when
  * it is missing in a file system of ours; -1: it is missing elsewhere. */
-int native_build_target(struct native_build *build, const char *path, bool is_dir);
+int native_build_target(
+    struct native_build *build, const char *path, bool is_dir);
 /* A mount of ours: targets may be made there. */
 void native_build_note(struct native_build *build, int mount);
 /* Cover target, whatever it is, with nothing. Takes target. */
-void native_build_mask(struct native_build *build, int target, const char *name);
+void native_build_mask(
+    struct native_build *build, int target, const char *name);
 
 void native_kernel_proc(struct native_build *build, const char *target);
 void native_kernel_dev(struct native_build *build, const char *target);

@@ -63,6 +63,18 @@ probe_calls_run(const struct probe *probe, const struct probe_options *options,
 		    try.value);
 }
 
+static void
+probe_calls_root(const struct probe *probe, const struct probe_options *options,
+    struct probe_result *result)
+{
+	int error = setuid(0) == 0 ? 0 : errno;
+
+	(void)probe;
+	(void)options;
+	probe_say(
+	    result, probe_try_no_root(error), "%s", probe_try_error(error));
+}
+
 /* clang-format off */
 #define CALL(name, number, ...) \
 	{name, probe_calls_run, \
@@ -115,7 +127,7 @@ static const struct probe probe_calls[] = {
 	NETLINK_KOBJECT_UEVENT),
     CALL("clock", SYS_clock_settime, 0, BAD),
     CALL("host_name_set", SYS_sethostname, BAD, 4),
-    CALL("uid_root", SYS_setuid, 0),
+    {"uid_root", probe_calls_root, NULL},
 };
 
 const struct probe_list probe_calls_list = {

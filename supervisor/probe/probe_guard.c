@@ -49,6 +49,16 @@ probe_guard_run(const struct probe *probe, const struct probe_options *options,
 	    "%s", probe_try_error(try.value));
 }
 
+/* Refused, or pid 1 is not even listed. */
+static bool
+probe_guard_refused(int error)
+{
+	if (error == ENOENT)
+		return access("/proc/1", F_OK) != 0 && errno == ENOENT &&
+		       access("/proc/self/status", F_OK) == 0;
+	return error == EACCES || error == EPERM;
+}
+
 struct probe_guard_file {
 	const char *path;
 	int flags;
@@ -60,11 +70,11 @@ probe_guard_open(const struct probe *probe, const struct probe_options *options,
 {
 	const struct probe_guard_file *file = probe->data;
 	int fd = open(file->path, file->flags | O_CLOEXEC | O_NONBLOCK);
+	int error = errno;
 
 	(void)options;
-	probe_say(result, fd < 0 && (errno == EACCES || errno == EPERM),
-	    "%s: %s", file->path,
-	    fd < 0 ? probe_try_error(errno) : "could be opened");
+	probe_say(result, fd < 0 && probe_guard_refused(error), "%s: %s",
+	    file->path, fd < 0 ? probe_try_error(error) : "could be opened");
 	if (fd >= 0)
 		close(fd);
 }
@@ -75,11 +85,12 @@ probe_guard_link(const struct probe *probe, const struct probe_options *options,
 {
 	char target[256];
 	ssize_t len = readlink(probe->data, target, sizeof(target));
+	int error = errno;
 
 	(void)options;
-	probe_say(result, len < 0 && (errno == EACCES || errno == EPERM),
-	    "%s: %s", (const char *)probe->data,
-	    len < 0 ? probe_try_error(errno) : "could be read");
+	probe_say(result, len < 0 && probe_guard_refused(error), "%s: %s",
+	    (const char *)probe->data,
+	    len < 0 ? probe_try_error(error) : "could be read");
 }
 
 /* SIGKILL from inside never reaches pid 1; a Landlock scope refuses to send

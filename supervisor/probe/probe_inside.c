@@ -192,7 +192,8 @@ probe_inside_setuid_file(const struct probe *probe,
 	if (fd >= 0)
 		close(fd);
 	(void)unlink(path);
-	probe_say(result, error == EPERM, "%s", probe_try_error(error));
+	probe_say(
+	    result, probe_try_no_root(error), "%s", probe_try_error(error));
 }
 
 static const struct probe probe_inside[] = {

@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -106,4 +107,18 @@ probe_try_file(const char *path, char *text_r, unsigned size)
 	text_r[len] = '\0';
 	close(fd);
 	return got < 0 ? -1 : 0;
+}
+
+bool
+probe_try_no_root(int error)
+{
+	char map[256];
+	unsigned first = 0, count = 0;
+
+	if (error == EPERM)
+		return true;
+	return error == EINVAL &&
+	       probe_try_file("/proc/self/uid_map", map, sizeof(map)) >= 0 &&
+	       sscanf(map, "%u %*u %u", &first, &count) == 2 && first > 0 &&
+	       count == 1;
 }

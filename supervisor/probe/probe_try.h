@@ -6,6 +6,7 @@
 #ifndef SUPERVISOR_PROBE_TRY_H
 #define SUPERVISOR_PROBE_TRY_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #define PROBE_TRY_TIMEOUT_MS 60000
@@ -33,6 +34,9 @@ struct probe_try probe_try_run(
 
 /* "EPERM" and the like. */
 const char *probe_try_error(int error);
+
+/* EPERM; or EINVAL where the user namespace has no user 0 to be. */
+bool probe_try_no_root(int error);
 
 /* First size-1 bytes of a file, terminated; -1 with errno. */
 int probe_try_file(const char *path, char *text_r, unsigned size);

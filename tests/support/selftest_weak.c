@@ -90,7 +90,8 @@ main(int argc, char **argv)
 		(void)fprintf(stderr, "%s\n", fault.text);
 		return 70;
 	}
-	result = selftest_run(config, true, &report, detail, sizeof(detail));
+	result = selftest_run(
+	    config, SELFTEST_CONTAINER, true, &report, detail, sizeof(detail));
 	config_free(&config);
 	if (result != RESULT_OK) {
 		(void)fprintf(stderr, "%s\n", detail);
