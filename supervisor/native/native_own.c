@@ -17,11 +17,16 @@
 
 #define NATIVE_OWN_TEXT_MAX 1024U
 
-/* In the store, read-only, and bound over path. A file that the view does
- * not have stays away unless it is needed. */
+enum native_own_need {
+	NATIVE_OWN_OVER, /* only over one that the view shows */
+	NATIVE_OWN_MADE, /* and where there is a place of ours for it */
+	NATIVE_OWN_MUST, /* no sandbox without it */
+};
+
+/* In the store, read-only, and bound over path. */
 static void
 native_own_file(struct native_build *build, const char *path, const char *bytes,
-    size_t len, bool needed)
+    size_t len, enum native_own_need need)
 {
 	const char *name = strrchr(path, '/') + 1;
 	/* Links of the view (resolv.conf often is one) lead inside it. */
@@ -29,9 +34,9 @@ native_own_file(struct native_build *build, const char *path, const char *bytes,
 	    build->fd, path, O_PATH, RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS);
 	int fd, tree;
 
-	if (at < 0 && needed)
+	if (at < 0 && need != NATIVE_OWN_OVER)
 		at = native_build_target(build, path, false);
-	if (at < 0 && needed)
+	if (at < 0 && need == NATIVE_OWN_MUST)
 		native_fail("there is no place for", path, errno);
 	if (at < 0)
 		return;
@@ -54,9 +59,10 @@ native_own_file(struct native_build *build, const char *path, const char *bytes,
 }
 
 static void
-native_own_text(struct native_build *build, const char *path, const char *text)
+native_own_text(struct native_build *build, const char *path, const char *text,
+    enum native_own_need need)
 {
-	native_own_file(build, path, text, strlen(text), false);
+	native_own_file(build, path, text, strlen(text), need);
 }
 
 void
@@ -65,19 +71,19 @@ native_own_place(struct native_build *build)
 	const struct native_launch *launch = build->launch;
 	char text[NATIVE_OWN_TEXT_MAX];
 
-	native_own_file(
-	    build, "/etc/hosts", launch->hosts, launch->hosts_len, true);
+	native_own_file(build, "/etc/hosts", launch->hosts, launch->hosts_len,
+	    NATIVE_OWN_MUST);
 	(void)snprintf(text, sizeof(text),
 	    "root:x:0:0::/nonexistent:/bin/false\n"
 	    "nobody:x:65534:65534::/nonexistent:/bin/false\n"
 	    "sandbox:x:%u:%u::%s:/bin/sh\n",
 	    launch->uid, launch->gid, launch->home);
-	native_own_text(build, "/etc/passwd", text);
+	native_own_text(build, "/etc/passwd", text, NATIVE_OWN_MADE);
 	(void)snprintf(text, sizeof(text),
 	    "root:x:0:\nnogroup:x:65534:\nsandbox:x:%u:\n", launch->gid);
-	native_own_text(build, "/etc/group", text);
+	native_own_text(build, "/etc/group", text, NATIVE_OWN_MADE);
 	(void)snprintf(text, sizeof(text), "%s\n", launch->hostname);
-	native_own_text(build, "/etc/hostname", text);
-	native_own_text(build, "/etc/resolv.conf", "");
-	native_own_text(build, "/etc/machine-id", "");
+	native_own_text(build, "/etc/hostname", text, NATIVE_OWN_OVER);
+	native_own_text(build, "/etc/resolv.conf", "", NATIVE_OWN_OVER);
+	native_own_text(build, "/etc/machine-id", "", NATIVE_OWN_OVER);
 }

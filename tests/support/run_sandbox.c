@@ -16,6 +16,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/native/native_view.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox.h"
@@ -32,6 +33,8 @@ struct run_sandbox {
 	const char *env[RUN_SANDBOX_ENV_MAX + 1];
 	size_t env_count, mount_count, tmpfs_count, tree_count;
 	const char *outcome_path;
+	struct native_view_choice choice; /* of a native one */
+	struct native_view *view;         /* NULL: a container */
 	uint64_t start_ms, go_ms;
 	unsigned stop_ms; /* 0: never */
 	int code;
@@ -155,6 +158,38 @@ run_sandbox_tree(struct run_sandbox *run, char *text, bool is_export)
 	tree->max_files = 100000;
 }
 
+/* "read-only", "workspace-write" or "danger"; and its workspace. */
+static void
+run_sandbox_native(struct run_sandbox *run, int option, const char *value)
+{
+	if (option == 'W') {
+		run->choice.workspace = value;
+		return;
+	}
+	run->view = calloc(1, sizeof(*run->view));
+	run->choice.mode = value[0] == 'r'   ? NATIVE_READ_ONLY
+			   : value[0] == 'w' ? NATIVE_WORKSPACE_WRITE
+					     : NATIVE_DANGER;
+}
+
+static void
+run_sandbox_view(struct run_sandbox *run, const char *home)
+{
+	char fault[512] = "";
+
+	if (run->view == NULL)
+		return;
+	run->choice.home = getenv("HOME");
+	run->choice.agentnode = home;
+	run->choice.scratch =
+	    run->choice.mode == NATIVE_DANGER ? "/tmp" : "/sandbox-home";
+	run->choice.scratch_size = 64U << 20;
+	if (native_view_make(&run->choice, run->view, fault, sizeof(fault)) !=
+	    RESULT_OK)
+		run_sandbox_die("view", fault);
+	run->spec.view = run->view;
+}
+
 static void
 run_sandbox_option(struct run_sandbox *run, int option, char *value)
 {
@@ -197,6 +232,10 @@ run_sandbox_option(struct run_sandbox *run, int option, char *value)
 	case 'M':
 		run->spec.limits.memory = strtoull(value, NULL, 10);
 		break;
+	case 'n':
+	case 'W':
+		run_sandbox_native(run, option, value);
+		break;
 	case 's':
 		run->stop_ms = (unsigned)atoi(value);
 		break;
@@ -224,6 +263,8 @@ run_sandbox_options(struct run_sandbox *run, int argc, char **argv)
 	    {"wall", required_argument, NULL, 'w'},
 	    {"memory", required_argument, NULL, 'M'},
 	    {"stop", required_argument, NULL, 's'},
+	    {"native", required_argument, NULL, 'n'},
+	    {"workspace", required_argument, NULL, 'W'},
 	    {"outcome", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0}};
 	int option;
 
@@ -253,7 +294,8 @@ main(int argc, char **argv)
 	if (config_load(&run.config, &fault) != RESULT_OK ||
 	    config_home(home, sizeof(home), &fault) != RESULT_OK)
 		run_sandbox_die("config", fault.text);
-	if (run.spec.image == NULL)
+	run_sandbox_view(&run, home);
+	if (run.spec.image == NULL && run.view == NULL)
 		run.spec.image = config_text(run.config, "sandbox.image");
 	if (run.allow != NULL)
 		run.spec.egress = json_pack("{s:o, s:[], s:o*}", "allow",
@@ -269,6 +311,7 @@ main(int argc, char **argv)
 	audit_free(&run.audit);
 	json_decref((json_t *)run.spec.egress);
 	config_free(&run.config);
+	free(run.view);
 	event_base_free(run.base);
 	return run.code;
 }
