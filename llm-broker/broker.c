@@ -235,7 +235,7 @@ broker_close_sandbox(struct broker *broker)
 	if (broker->run.grant == NULL)
 		return;
 	broker_tell_all(broker, CALL_EVENT_SANDBOX_CLOSED);
-	broker_ledger_flush(&broker->ledger);
+	broker_ledger_finish(&broker->ledger);
 	broker_flush(broker);
 	broker_free_retired(broker);
 	grant_free(&broker->run.grant);

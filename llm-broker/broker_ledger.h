@@ -11,6 +11,7 @@
 
 #include "common/result.h"
 #include "llm-broker/call_data.h"
+#include "llm-broker/ledger_share.h"
 
 struct budget_pair;
 struct broker_ledger_wait;
@@ -21,6 +22,8 @@ struct broker_ledger {
 	/* When nothing else is to do, and the latest that it may be; NULL:
 	 * there never was a pair. */
 	struct event *flush, *latest;
+	struct event *tidy; /* while something was settled or is left */
+	struct ledger_shares shares;
 	struct broker_ledger_queue waiting; /* oldest first */
 	size_t waiting_count;
 };
@@ -31,16 +34,16 @@ enum result broker_ledger_open(
     struct broker_ledger *ledger, struct event_base *base, int fd);
 void broker_ledger_close(struct broker_ledger *ledger);
 
-/* RESERVED, REFUSED or BUDGET_LOST follows, never from inside. alone: no
- * other call can be on its way. */
+/* RESULT_OK: RESERVED, REFUSED or BUDGET_LOST follows, never from inside;
+ * RESULT_EXISTS: it was reserved ahead. alone: no other call can be on its
+ * way. */
 enum result broker_ledger_reserve(
     struct broker_ledger *ledger, struct call *call, bool alone);
 /* No answer is wanted; a reservation that comes is settled with nothing. */
 void broker_ledger_forget(struct broker_ledger *ledger, struct call *call);
-void broker_ledger_settle(
-    struct broker_ledger *ledger, const struct call *call);
+void broker_ledger_settle(struct broker_ledger *ledger, struct call *call);
 
-/* Send what is to be said now. */
-void broker_ledger_flush(struct broker_ledger *ledger);
+/* Nothing more is called: say what was used, and give the rest back. */
+void broker_ledger_finish(struct broker_ledger *ledger);
 
 #endif

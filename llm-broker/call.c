@@ -186,10 +186,10 @@ call_ask(struct call *call)
 static void
 call_admit(struct call *call)
 {
-	const char *detail;
+	const char *detail = "";
 	enum call_code code = call_admit_again(call);
+	enum result result;
 
-	detail = "";
 	if (code == CALL_OK)
 		code = call_admit_check(call, &detail);
 	if (code != CALL_OK) {
@@ -203,8 +203,12 @@ call_admit(struct call *call)
 	}
 	call_enter(call, CALL_STATE_RESERVE, "reserve");
 	call_deadline(call, CALL_BUDGET_MS);
-	call->asked = call->actions->reserve(call) == RESULT_OK;
-	if (!call->asked)
+	result = call->actions->reserve(call);
+	call->asked = result == RESULT_OK;
+	call->reserved = result == RESULT_EXISTS;
+	if (call->reserved)
+		call_ask(call);
+	else if (!call->asked)
 		call_refuse(call, CALL_POLICY_UNAVAILABLE, "budget");
 }
 

@@ -19,8 +19,9 @@ struct call;
 struct call_actions {
 	uint64_t (*now_ms)(struct call *call);
 	uint64_t (*next_number)(struct call *call);
-	/* Ask the ledger for call->charge.reserve. RESERVED, REFUSED or
-	 * BUDGET_LOST follows, never before this returns. */
+	/* Ask the ledger for call->charge.reserve. RESULT_OK: RESERVED,
+	 * REFUSED or BUDGET_LOST follows, never before this returns;
+	 * RESULT_EXISTS: it is reserved, no answer follows. */
 	enum result (*reserve)(struct call *call);
 	/* The call used call->charge.used. */
 	void (*settle)(struct call *call);

@@ -65,6 +65,7 @@ struct call_refusal {
 };
 
 struct call_actions; /* call_actions.h */
+struct ledger_share; /* ledger_share.h */
 
 struct call {
 	TAILQ_ENTRY(call) link; /* in run->lists[list] */
@@ -88,7 +89,8 @@ struct call {
 	const struct provider *provider; /* NULL until known */
 	const struct provider_path *path;
 	char model[GRANT_MODEL_MAX + 1];
-	struct call_charge charge; /* what it may use, and what it used */
+	struct call_charge charge;  /* what it may use, and what it used */
+	struct ledger_share *share; /* its reservation is one of these */
 	uint64_t started_ms, asked_ms, first_ms, active_ms;
 	uint64_t in_bytes;   /* of the request, as it came */
 	uint64_t down_bytes; /* of the response, that the agent took */

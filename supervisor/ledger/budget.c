@@ -157,9 +157,10 @@ budget_open_calls(struct budget *budget, const struct budget_run *run,
 
 static enum result budget_sweep(struct budget *budget);
 
+/* *calls: less, when there is no room for so many. */
 static enum result
 budget_room_in(struct budget *budget, const struct budget_run *run,
-    enum budget_scope scope, struct budget_refusal *refusal_r)
+    enum budget_scope scope, int64_t *calls, struct budget_refusal *refusal_r)
 {
 	int64_t limit = run->limits.concurrent[scope], open = 0;
 	enum result result;
@@ -167,19 +168,23 @@ budget_room_in(struct budget *budget, const struct budget_run *run,
 	if (limit == BUDGET_NO_LIMIT)
 		return RESULT_OK;
 	result = budget_open_calls(budget, run, scope, &open);
-	if (result != RESULT_OK || open < limit)
+	if (result == RESULT_OK && open >= limit) {
+		result = budget_sweep(budget);
+		if (result == RESULT_OK)
+			result = budget_open_calls(budget, run, scope, &open);
+	}
+	if (result != RESULT_OK)
 		return result;
-	result = budget_sweep(budget);
-	if (result == RESULT_OK)
-		result = budget_open_calls(budget, run, scope, &open);
-	if (result != RESULT_OK || open < limit)
-		return result;
-	return budget_fit_refuse_open(scope, limit, open, refusal_r);
+	if (open >= limit)
+		return budget_fit_refuse_open(scope, limit, open, refusal_r);
+	*calls = budget_fit_open(limit, open, *calls);
+	return RESULT_OK;
 }
 
 static enum result
 budget_room(struct budget *budget, const struct budget_run *run,
-    const struct budget_sums *sums, struct budget_refusal *refusal_r)
+    const struct budget_sums *sums, int64_t *calls,
+    struct budget_refusal *refusal_r)
 {
 	int64_t limit = run->limits.concurrent[BUDGET_RUN];
 	enum result result;
@@ -189,35 +194,49 @@ budget_room(struct budget *budget, const struct budget_run *run,
 	if (sums->open >= limit)
 		return budget_fit_refuse_open(
 		    BUDGET_RUN, limit, sums->open, refusal_r);
-	result = budget_room_in(budget, run, BUDGET_AGENT_DAY, refusal_r);
+	*calls = budget_fit_open(limit, sums->open, *calls);
+	result =
+	    budget_room_in(budget, run, BUDGET_AGENT_DAY, calls, refusal_r);
 	if (result == RESULT_OK)
-		result =
-		    budget_room_in(budget, run, BUDGET_HOST_DAY, refusal_r);
+		result = budget_room_in(
+		    budget, run, BUDGET_HOST_DAY, calls, refusal_r);
 	return result;
+}
+
+static struct budget_amounts
+budget_times(const struct budget_amounts *amounts, int64_t calls)
+{
+	struct budget_amounts all = *amounts;
+	unsigned i;
+
+	for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
+		if (i != BUDGET_COST || all.values[i] != BUDGET_UNKNOWN_COST)
+			all.values[i] *= calls;
+	return all;
 }
 
 static enum result
 budget_call_new(struct budget *budget, const struct budget_run *run,
-    int64_t call, const char *provider, const char *model,
-    const struct budget_amounts *most)
+    const struct budget_wish *wish, const struct budget_amounts *all)
 {
 	struct budget_query query =
 	    budget_db_query(&budget->db, BUDGET_DB_CALL_NEW);
 
 	budget_db_number(&query, run->number);
-	budget_db_number(&query, call);
+	budget_db_number(&query, wish->call);
 	budget_db_number(&query, budget->day);
-	budget_db_text(&query, provider);
-	budget_db_text(&query, model);
-	budget_sums_put_amounts(&query, most);
+	budget_db_text(&query, wish->provider);
+	budget_db_text(&query, wish->model);
+	budget_sums_put_amounts(&query, all);
+	budget_db_number(&query, wish->calls);
 	return budget_db_run(&query);
 }
 
 enum result
 budget_reserve(struct budget *budget, const struct budget_run *run,
-    int64_t call, const char *provider, const char *model,
-    const struct budget_amounts *most, struct budget_refusal *refusal_r)
+    struct budget_wish *wish, struct budget_refusal *refusal_r)
 {
+	struct budget_amounts all;
 	struct budget_sums *sums;
 	enum result result;
 
@@ -225,23 +244,25 @@ budget_reserve(struct budget *budget, const struct budget_run *run,
 	    &budget->held, run->number, run->package, budget->day, &sums);
 	if (result == RESULT_OK)
 		result = budget_fit_amounts(
-		    &run->limits, sums, most, budget->now_s, refusal_r);
-	if (result == RESULT_OK)
-		result = budget_room(budget, run, sums, refusal_r);
+		    &run->limits, sums, &wish->most, budget->now_s, refusal_r);
 	if (result == RESULT_OK)
 		result =
-		    budget_call_new(budget, run, call, provider, model, most);
+		    budget_room(budget, run, sums, &wish->calls, refusal_r);
 	if (result != RESULT_OK)
 		return result;
-	budget_sums_charge(sums, 1, most, NULL);
+	wish->calls =
+	    budget_fit_calls(&run->limits, sums, &wish->most, wish->calls);
+	all = budget_times(&wish->most, wish->calls);
+	result = budget_call_new(budget, run, wish, &all);
+	if (result != RESULT_OK)
+		return result;
+	budget_sums_charge(sums, (int)wish->calls, &all, NULL);
 	budget_held_change(&budget->held);
 	return RESULT_OK;
 }
 
-/* The call's row, out of the table. (Two statements: a DELETE that returns
- * what it deleted makes a table for that each time.) */
 static enum result
-budget_call_take(struct budget *budget, const struct budget_run *run,
+budget_call_get(struct budget *budget, const struct budget_run *run,
     int64_t call, struct budget_usage *usage_r,
     struct budget_amounts *reserved_r)
 {
@@ -255,38 +276,82 @@ budget_call_take(struct budget *budget, const struct budget_run *run,
 	if (result == RESULT_OK)
 		budget_usage_of_call(&query, usage_r, reserved_r);
 	budget_db_end(&query);
-	if (result != RESULT_OK)
-		return result;
-	query = budget_db_query(&budget->db, BUDGET_DB_CALL_DROP);
+	return result;
+}
+
+/* What is left of its row: of calls, each of which reserved the same. */
+static enum result
+budget_call_keep(struct budget *budget, const struct budget_run *run,
+    int64_t call, const struct budget_amounts *each, int64_t calls)
+{
+	struct budget_amounts rest = budget_times(each, calls);
+	struct budget_query query = budget_db_query(
+	    &budget->db, calls > 0 ? BUDGET_DB_CALL_SET : BUDGET_DB_CALL_DROP);
+
 	budget_db_number(&query, run->number);
 	budget_db_number(&query, call);
+	if (calls > 0) {
+		budget_sums_put_amounts(&query, &rest);
+		budget_db_number(&query, calls);
+	}
 	return budget_db_run(&query);
 }
 
-enum result
-budget_settle(struct budget *budget, const struct budget_run *run, int64_t call,
-    const struct budget_amounts *used, bool served, bool estimated)
+/* Some calls out of their row. usage_r: of those that were made;
+ * *reserved_r: what all of them had reserved. (Two statements: a DELETE that
+ * returns what it deleted makes a table for that each time.) */
+static enum result
+budget_call_take(struct budget *budget, const struct budget_run *run,
+    const struct budget_done *done, struct budget_usage *usage_r,
+    struct budget_amounts *reserved_r)
 {
-	struct budget_amounts reserved, all = *used;
+	int64_t over = done->calls + done->unused, *values = reserved_r->values;
+	enum result result =
+	    budget_call_get(budget, run, done->call, usage_r, reserved_r);
+	unsigned i;
+
+	if (result == RESULT_OK && over > usage_r->calls)
+		result = RESULT_NOT_FOUND;
+	if (result != RESULT_OK)
+		return result;
+	for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
+		if (i != BUDGET_COST || values[i] != BUDGET_UNKNOWN_COST)
+			values[i] /= usage_r->calls;
+	result = budget_call_keep(
+	    budget, run, done->call, reserved_r, usage_r->calls - over);
+	usage_r->calls = done->calls;
+	return result;
+}
+
+enum result
+budget_settle(struct budget *budget, const struct budget_run *run,
+    const struct budget_done *done)
+{
+	struct budget_amounts reserved, made, used = done->used;
 	struct budget_usage usage;
 	struct budget_sums *sums;
 	enum result result;
 
-	result = budget_call_take(budget, run, call, &usage, &reserved);
+	result = budget_call_take(budget, run, done, &usage, &reserved);
 	if (result != RESULT_OK)
 		return result;
-	if (used->values[BUDGET_COST] == BUDGET_UNKNOWN_COST)
-		all.values[BUDGET_COST] = reserved.values[BUDGET_COST];
-	budget_usage_put_amounts(&usage, &all);
-	usage.served = served ? 1 : 0;
-	usage.estimated = estimated ? 1 : 0;
+	made = budget_times(&reserved, done->calls);
+	reserved = budget_times(&reserved, done->calls + done->unused);
+	if (used.values[BUDGET_COST] == BUDGET_UNKNOWN_COST)
+		used.values[BUDGET_COST] = made.values[BUDGET_COST];
+	budget_usage_put_amounts(&usage, &used);
+	usage.served = done->served;
+	usage.estimated = done->estimated;
 	result = budget_held_sums(
 	    &budget->held, run->number, run->package, usage.day, &sums);
 	if (result != RESULT_OK)
 		return result;
-	budget_sums_charge(sums, -1, &all, &reserved);
+	budget_sums_charge(
+	    sums, -(int)(done->calls + done->unused), &used, &reserved);
 	budget_held_change(&budget->held);
-	return budget_held_use(&budget->held, run->package, &usage);
+	return done->calls > 0
+		   ? budget_held_use(&budget->held, run->package, &usage)
+		   : RESULT_OK;
 }
 
 /* What a run has reserved is taken as used: the sums hold it already. */
@@ -303,7 +368,7 @@ budget_bury(struct budget *budget, int64_t number, const char *package)
 	budget_db_number(&calls, number);
 	while ((result = budget_db_row(&calls)) == RESULT_OK) {
 		budget_usage_of_call(&calls, &usage, &reserved);
-		usage.estimated = 1;
+		usage.estimated = usage.calls;
 		result = budget_held_use(&budget->held, package, &usage);
 		if (result != RESULT_OK)
 			break;

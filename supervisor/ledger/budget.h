@@ -60,16 +60,29 @@ enum result budget_run_open(struct budget *budget, const char *name,
 enum result budget_run_close(struct budget *budget, struct budget_run *run);
 void budget_run_free(struct budget_run **run);
 
-/* call: the caller's number for it, unique while it is open (RESULT_EXISTS).
- * RESULT_REFUSED: *refusal_r says why, nothing is changed. */
+/* What a call, and calls ahead that are like it, can use. */
+struct budget_wish {
+	int64_t call; /* the caller's number for it, unique while it is open */
+	const char *provider, *model;
+	struct budget_amounts most; /* of each */
+	int64_t calls; /* 1, and how many ahead; afterwards: that were taken */
+};
+/* RESULT_EXISTS: this number is open. RESULT_REFUSED: *refusal_r says why
+ * not even the one fits, nothing is changed. */
 enum result budget_reserve(struct budget *budget, const struct budget_run *run,
-    int64_t call, const char *provider, const char *model,
-    const struct budget_amounts *most, struct budget_refusal *refusal_r);
-/* RESULT_NOT_FOUND: no such call is open. A cost that is unknown now keeps
- * what was reserved for it. */
+    struct budget_wish *wish, struct budget_refusal *refusal_r);
+
+/* Calls of one reservation that are over. */
+struct budget_done {
+	int64_t call, calls; /* its number; how many were made */
+	int64_t unused;      /* that will not be */
+	int64_t served, estimated;
+	struct budget_amounts used; /* by all of them */
+};
+/* RESULT_NOT_FOUND: no so many calls of this number are open. A cost that is
+ * unknown now keeps what was reserved for it. */
 enum result budget_settle(struct budget *budget, const struct budget_run *run,
-    int64_t call, const struct budget_amounts *used, bool served,
-    bool estimated);
+    const struct budget_done *done);
 
 /* Sums of what was used since a day, by one column. */
 enum budget_report_by {

@@ -120,7 +120,7 @@ budget_db_ask(struct budget_db *db, const char *sql, int64_t *value_r)
 	return code == SQLITE_ROW ? RESULT_OK : budget_db_result(code);
 }
 
-/* In a transaction: an empty file gets the schema, ours is left alone. */
+/* In a transaction: an empty file gets the schema, an older one the change. */
 static enum result
 budget_db_adopt(struct budget_db *db, struct json_fault *fault)
 {
@@ -137,6 +137,8 @@ budget_db_adopt(struct budget_db *db, struct json_fault *fault)
 		return budget_db_exec(db, budget_db_schema);
 	if (version == BUDGET_DB_VERSION)
 		return RESULT_OK;
+	if (version == 1)
+		return budget_db_exec(db, budget_db_upgrade);
 	json_field_fault(fault,
 	    "the file of usage is of version %lld, this program writes %d",
 	    (long long)version, BUDGET_DB_VERSION);

@@ -12,7 +12,7 @@
 #include "common/json_field.h"
 #include "common/result.h"
 
-#define BUDGET_DB_VERSION 1
+#define BUDGET_DB_VERSION 2
 
 /* The texts are in budget_db_sql.c. */
 enum budget_statement {
@@ -29,8 +29,10 @@ enum budget_statement {
 	BUDGET_DB_CHARGED_GET, /* day, package -> amounts */
 	BUDGET_DB_CHARGED_SET, /* day, package, amounts */
 	BUDGET_DB_CHARGED_NEW, /* the same, when there was no row to set */
-	BUDGET_DB_CALL_NEW,    /* run, call, day, provider, model, amounts */
-	BUDGET_DB_CALL_GET,    /* run, call -> day, provider, model, amounts */
+	BUDGET_DB_CALL_NEW,    /* run, call, day, provider, model, amounts,
+				* calls */
+	BUDGET_DB_CALL_GET,    /* run, call -> all but these */
+	BUDGET_DB_CALL_SET,    /* run, call, amounts, calls */
 	BUDGET_DB_CALL_DROP,   /* run, call */
 	BUDGET_DB_CALLS,       /* run -> as CALL_GET */
 	BUDGET_DB_CALLS_DROP,  /* run */
@@ -47,6 +49,8 @@ enum budget_statement {
 };
 
 extern const char budget_db_schema[];
+/* From version 1, where a row of call was one call. */
+extern const char budget_db_upgrade[];
 extern const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT];
 
 struct budget_db {

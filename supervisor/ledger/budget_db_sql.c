@@ -4,7 +4,7 @@
  * budget_db.c. Nothing is ever put into these texts but by binding.
  *
  * run      one row per run that is, or was left by a ledger that died
- * call     what is reserved
+ * call     what is reserved: a row is one call, or some of one kind ahead
  * charged  the sums that limits are held against; package '' is the host
  * usage    what was used, for people; one row per day, agent and model
  */
@@ -27,91 +27,35 @@
 	" GROUP BY " group " ORDER BY " group " LIMIT ?2 OFFSET ?3"
 #define ADD(name, value) name "=min(" name "+" value "," MOST ")"
 
+#define TABLE(name, columns, more) "CREATE TABLE " name "(" columns ")" more ";"
+#define RUN_COLUMNS                                                        \
+	"id INTEGER PRIMARY KEY AUTOINCREMENT, name TEXT NOT NULL UNIQUE," \
+	" package TEXT NOT NULL, " COLUMN("open") ", " COLUMNS
+#define CALL_COLUMNS                                     \
+	"run INTEGER NOT NULL, id INTEGER NOT NULL,"     \
+	" day INTEGER NOT NULL, provider TEXT NOT NULL," \
+	" model TEXT NOT NULL, " COLUMNS ", " CALLS ", PRIMARY KEY(run, id)"
+#define CALLS "calls INTEGER NOT NULL DEFAULT 1"
+#define CHARGED_COLUMNS                                         \
+	"day INTEGER NOT NULL, package TEXT NOT NULL, " COLUMNS \
+	", PRIMARY KEY(day, package)"
+#define COUNTS          \
+	COLUMN("calls") \
+	", " COLUMN("served") ", " COLUMN("estimated") ", " COLUMN("unpriced")
+#define USAGE_COLUMNS                                                        \
+	"day INTEGER NOT NULL, package TEXT NOT NULL,"                       \
+	" provider TEXT NOT NULL, model TEXT NOT NULL, " COUNTS ", " COLUMNS \
+	", PRIMARY KEY(day, package, provider, model)"
+
 const char budget_db_schema[] =
-    "CREATE TABLE run(id INTEGER PRIMARY KEY AUTOINCREMENT,"
-    " name TEXT NOT NULL UNIQUE, package TEXT NOT NULL, " COLUMN(
-	"open") ", " COLUMNS ");"
-		"CREATE TABLE call(run INTEGER NOT NULL, id INTEGER NOT "
-		"NULL,"
-		" day INTEGER NOT NULL, provider TEXT NOT NULL, model TEXT "
-		"NOT NULL, " COLUMNS ", PRIMARY KEY(run, id)) WITHOUT ROWID;"
-		"CREATE TABLE charged(day INTEGER NOT NULL, package TEXT "
-		"NOT NULL, " COLUMNS
-		", PRIMARY KEY(day, package)) WITHOUT ROWID;"
-		"CREATE TABLE usage(day INTEGER NOT NULL, package TEXT NOT "
-		"NULL,"
-		" provider TEXT NOT NULL, model TEXT NOT NULL, " COLUMN(
-		    "ca"
-		    "ll"
-		    "s") ", " COLUMN("served") ", " COLUMN("estimated") ","
-									" " COLUMN(
-									    "un"
-									    "pr"
-									    "ic"
-									    "e"
-									    "d") ","
-										 " " COLUMNS
-										 ", "
-										 "PR"
-										 "IM"
-										 "AR"
-										 "Y "
-										 "KE"
-										 "Y("
-										 "da"
-										 "y,"
-										 " p"
-										 "ac"
-										 "ka"
-										 "ge"
-										 ", "
-										 "pr"
-										 "ov"
-										 "id"
-										 "er"
-										 ", "
-										 "mo"
-										 "de"
-										 "l)"
-										 ") "
-										 "WI"
-										 "TH"
-										 "OU"
-										 "T "
-										 "RO"
-										 "WI"
-										 "D;"
-										 "PR"
-										 "AG"
-										 "MA"
-										 " a"
-										 "pp"
-										 "li"
-										 "ca"
-										 "ti"
-										 "on"
-										 "_i"
-										 "d "
-										 "= "
-										 "10"
-										 "95"
-										 "65"
-										 "26"
-										 "74"
-										 ";"
-										 "PR"
-										 "AG"
-										 "MA"
-										 " u"
-										 "se"
-										 "r_"
-										 "ve"
-										 "rs"
-										 "io"
-										 "n "
-										 "= "
-										 "1"
-										 ";";
+    TABLE("run", RUN_COLUMNS, "") TABLE("call", CALL_COLUMNS, " WITHOUT ROWID")
+	TABLE("charged", CHARGED_COLUMNS, " WITHOUT ROWID")
+	    TABLE("usage", USAGE_COLUMNS,
+		" WITHOUT ROWID") "PRAGMA application_id = 1095652674;"
+				  "PRAGMA user_version = 2;";
+
+const char budget_db_upgrade[] = "ALTER TABLE call ADD COLUMN " CALLS ";"
+				 "PRAGMA user_version = 2;";
 
 const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
     [BUDGET_DB_BEGIN] = "BEGIN IMMEDIATE",
@@ -137,12 +81,16 @@ const char *const budget_db_sql[BUDGET_DB_STATEMENT_COUNT] = {
     [BUDGET_DB_CHARGED_NEW] =
 	"INSERT INTO charged VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7)",
     [BUDGET_DB_CALL_NEW] =
-	"INSERT INTO call VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10)",
+	"INSERT INTO call VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10,"
+	" ?11)",
     [BUDGET_DB_CALL_GET] = "SELECT day, provider, model, " AMOUNTS
-			   " FROM call WHERE run = ?1 AND id = ?2",
+			   ", calls FROM call WHERE run = ?1 AND id = ?2",
+    [BUDGET_DB_CALL_SET] =
+	"UPDATE call SET requests = ?3, input_chars = ?4, output_chars = ?5,"
+	" tokens = ?6, cost = ?7, calls = ?8 WHERE run = ?1 AND id = ?2",
     [BUDGET_DB_CALL_DROP] = "DELETE FROM call WHERE run = ?1 AND id = ?2",
-    [BUDGET_DB_CALLS] =
-	"SELECT day, provider, model, " AMOUNTS " FROM call WHERE run = ?1",
+    [BUDGET_DB_CALLS] = "SELECT day, provider, model, " AMOUNTS
+			", calls FROM call WHERE run = ?1",
     [BUDGET_DB_CALLS_DROP] = "DELETE FROM call WHERE run = ?1",
     [BUDGET_DB_USAGE_ADD] = "UPDATE usage SET " ADD("calls", "?13") ", " ADD(
 	"served", "?5") ", " ADD("estimated", "?6") ", " ADD("unpriced",

@@ -62,6 +62,39 @@ budget_fit_amounts(const struct budget_limits *limits,
 	return RESULT_OK;
 }
 
+static int64_t
+budget_fit_least(int64_t a, int64_t b)
+{
+	return a < b ? a : b;
+}
+
+int64_t
+budget_fit_calls(const struct budget_limits *limits,
+    const struct budget_sums *sums, const struct budget_amounts *most,
+    int64_t calls)
+{
+	const int64_t *limit, *sum;
+	unsigned scope, i;
+
+	for (scope = 0; scope < BUDGET_SCOPE_COUNT; scope++) {
+		limit = limits->values[scope];
+		sum = sums->scopes[scope].values;
+		for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
+			if (limit[i] != BUDGET_NO_LIMIT && most->values[i] > 0)
+				calls = budget_fit_least(calls,
+				    (limit[i] - sum[i]) / BUDGET_FIT_AHEAD /
+					most->values[i]);
+	}
+	return calls > 1 ? calls : 1;
+}
+
+int64_t
+budget_fit_open(int64_t limit, int64_t open, int64_t calls)
+{
+	calls = budget_fit_least(calls, (limit - open) / BUDGET_FIT_AHEAD);
+	return calls > 1 ? calls : 1;
+}
+
 enum result
 budget_fit_refuse_open(enum budget_scope scope, int64_t limit, int64_t open,
     struct budget_refusal *refusal_r)

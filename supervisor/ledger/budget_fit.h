@@ -13,6 +13,7 @@
 #include "supervisor/ledger/budget_sums.h"
 
 #define BUDGET_FIT_DAY_S INT64_C(86400)
+#define BUDGET_FIT_AHEAD 16 /* calls ahead take one such part of the rest */
 
 struct budget_refusal {
 	enum budget_scope scope;
@@ -28,6 +29,14 @@ struct budget_refusal {
 enum result budget_fit_amounts(const struct budget_limits *limits,
     const struct budget_sums *sums, const struct budget_amounts *most,
     int64_t now_s, struct budget_refusal *refusal_r);
+/* How many like it, of at most calls, may be reserved at one time: more than
+ * this one take a sixteenth of what is left at most, so that nobody is in
+ * the way of others who come to the limit. */
+int64_t budget_fit_calls(const struct budget_limits *limits,
+    const struct budget_sums *sums, const struct budget_amounts *most,
+    int64_t calls);
+/* The same of calls that are open. */
+int64_t budget_fit_open(int64_t limit, int64_t open, int64_t calls);
 /* RESULT_REFUSED: too many calls are open. */
 enum result budget_fit_refuse_open(enum budget_scope scope, int64_t limit,
     int64_t open, struct budget_refusal *refusal_r);

@@ -66,6 +66,34 @@ budget_job_text(const struct budget_job *job, const char *key)
 }
 
 static enum result
+budget_job_reserve(struct budget *budget, struct budget_job *job)
+{
+	struct budget_wish wish = {.call = (int64_t)job->id,
+	    .provider = job->ask.provider,
+	    .model = job->ask.model,
+	    .most = job->amounts,
+	    .calls = job->ask.calls};
+	enum result result =
+	    budget_reserve(budget, *job->run, &wish, &job->refusal);
+
+	job->calls = (uint64_t)wish.calls;
+	return result;
+}
+
+static enum result
+budget_job_settle(struct budget *budget, const struct budget_job *job)
+{
+	const struct budget_done done = {.call = (int64_t)job->id,
+	    .calls = job->ask.calls,
+	    .unused = job->ask.unused,
+	    .served = job->ask.served,
+	    .estimated = job->ask.estimated,
+	    .used = job->amounts};
+
+	return budget_settle(budget, *job->run, &done);
+}
+
+static enum result
 budget_job_do(struct budget *budget, struct budget_job *job)
 {
 	if (job->kind == BUDGET_JOB_REPORT)
@@ -79,12 +107,8 @@ budget_job_do(struct budget *budget, struct budget_job *job)
 						     : RESULT_CLOSED;
 	if (job->kind == BUDGET_JOB_CLOSE)
 		return budget_run_close(budget, *job->run);
-	if (job->kind == BUDGET_JOB_RESERVE)
-		return budget_reserve(budget, *job->run, (int64_t)job->id,
-		    job->ask.provider, job->ask.model, &job->amounts,
-		    &job->refusal);
-	return budget_settle(budget, *job->run, (int64_t)job->id, &job->amounts,
-	    job->ask.served != 0, job->ask.estimated != 0);
+	return job->kind == BUDGET_JOB_RESERVE ? budget_job_reserve(budget, job)
+					       : budget_job_settle(budget, job);
 }
 
 /* Answers to one job, after which the others go on. */

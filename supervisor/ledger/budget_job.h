@@ -33,6 +33,7 @@ struct budget_job {
 	struct budget_report_query query;
 	/* afterwards */
 	enum result result;
+	uint64_t calls; /* RESERVE: how many it is for */
 	struct budget_refusal refusal;
 	json_t *rows; /* owned */
 };

@@ -16,7 +16,7 @@ budget_usage_put_amounts(
 	bool unknown = amounts->values[BUDGET_COST] == BUDGET_UNKNOWN_COST;
 
 	usage->amounts = *amounts;
-	usage->unpriced = unknown ? 1 : 0;
+	usage->unpriced = unknown ? usage->calls : 0;
 	if (unknown)
 		usage->amounts.values[BUDGET_COST] = 0;
 }
@@ -53,7 +53,7 @@ budget_usage_of_call(struct budget_query *query, struct budget_usage *usage_r,
 	    budget_db_read_text(query));
 	for (i = 0; i < BUDGET_AMOUNT_COUNT; i++)
 		reserved_r->values[i] = budget_db_read_number(query);
-	usage_r->calls = 1;
+	usage_r->calls = budget_db_read_number(query);
 	budget_usage_put_amounts(usage_r, reserved_r);
 }
 

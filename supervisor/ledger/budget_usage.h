@@ -29,11 +29,11 @@ struct budget_usage {
 	int64_t unpriced; /* calls whose cost is unknown, and not in amounts */
 };
 
-/* From a row of BUDGET_DB_CALL_GET or BUDGET_DB_CALLS: one call with what
- * it reserved, which usage.amounts get too. */
+/* From a row of BUDGET_DB_CALL_GET or BUDGET_DB_CALLS: its calls with what
+ * they reserved, which usage.amounts get too. */
 void budget_usage_of_call(struct budget_query *query,
     struct budget_usage *usage_r, struct budget_amounts *reserved_r);
-/* What it used instead. */
+/* What usage.calls used instead. */
 void budget_usage_put_amounts(
     struct budget_usage *usage, const struct budget_amounts *amounts);
 /* True: more is of the same day, provider and model, and was added. */

@@ -6,16 +6,31 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
 
+#include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/budget_vfs.h"
 #include "supervisor/ledger/budget_wal.h"
 
+#define BUDGET_VFS_LOG "/" BUDGET_FILE "-wal"
+
 static sqlite3_vfs budget_vfs;
 static const sqlite3_vfs *budget_vfs_unix;
+
+/* The log that every call waits for; others of this process do without. */
+static bool
+budget_vfs_is_log(const char *name, int flags)
+{
+	size_t len = name != NULL ? strlen(name) : 0;
+	size_t end = strlen(BUDGET_VFS_LOG);
+
+	return (flags & SQLITE_OPEN_WAL) != 0 && len >= end &&
+	       strcmp(name + len - end, BUDGET_VFS_LOG) == 0;
+}
 
 /* unix's files are laid out as they were: it looks at their first member
  * only to call them. */
@@ -25,7 +40,7 @@ budget_vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 {
 	int code = budget_vfs_unix->xOpen(vfs, name, file, flags, flags_r);
 
-	if (code == SQLITE_OK && (flags & SQLITE_OPEN_WAL) != 0)
+	if (code == SQLITE_OK && budget_vfs_is_log(name, flags))
 		budget_wal_take(file);
 	return code;
 }

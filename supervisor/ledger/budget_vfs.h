@@ -3,7 +3,8 @@
  * SQLite's way to files for a confined process: names are taken as they are
  * (no getcwd, no walk over a path it may not read), nothing is unlinked
  * (a file that is to go is cut to nothing, which means the same), chance
- * comes from getrandom(2), and a commit is one write (budget_wal.h).
+ * comes from getrandom(2), and a commit of usage.db is one write
+ * (budget_wal.h).
  * Everything else is SQLite's own "unix".
  */
 #ifndef SUPERVISOR_LEDGER_BUDGET_VFS_H

@@ -29,16 +29,37 @@ budget_wire_is_text(const char *text, size_t max)
 }
 
 static const char *
-budget_wire_amounts_fault(const struct budget_wire_ask *ask)
+budget_wire_amounts_fault(const struct budget_wire_ask *ask, uint32_t calls)
 {
 	for (unsigned i = 0; i < BUDGET_WIRE_AMOUNTS; i++) {
 		int64_t least = i == BUDGET_COST ? BUDGET_UNKNOWN_COST : 0;
 
 		if (ask->amounts[i] < least ||
-		    ask->amounts[i] > BUDGET_AMOUNT_MAX)
+		    ask->amounts[i] > BUDGET_AMOUNT_MAX * calls)
 			return "an amount is out of range";
 	}
 	return NULL;
+}
+
+static const char *
+budget_wire_settle_fault(const struct budget_wire_ask *ask)
+{
+	if (ask->served > ask->calls || ask->estimated > ask->calls)
+		return "more calls are served or estimated than were made";
+	return budget_wire_amounts_fault(ask, ask->calls);
+}
+
+static const char *
+budget_wire_reserve_fault(const struct budget_wire_ask *ask)
+{
+	if (!budget_wire_is_text(ask->provider, BUDGET_WIRE_PROVIDER_MAX) ||
+	    !budget_wire_is_text(ask->model, BUDGET_WIRE_MODEL_MAX))
+		return "a provider or model is no text";
+	if (ask->calls == 0 || ask->unused != 0)
+		return "a reservation is for one call and some ahead";
+	if (ask->amounts[BUDGET_REQUESTS] < 1)
+		return "amounts.requests is 0, a call is at least one";
+	return budget_wire_amounts_fault(ask, 1);
 }
 
 const char *
@@ -50,16 +71,12 @@ budget_wire_fault(const struct budget_wire_ask *ask)
 		return "a record is neither reserve nor settle";
 	if (ask->call == 0 || ask->call > INT64_MAX)
 		return "a call's number is out of range";
-	if (ask->kind == BUDGET_WIRE_SETTLE)
-		return ask->served > 1 || ask->estimated > 1
-			   ? "a flag is neither 0 nor 1"
-			   : budget_wire_amounts_fault(ask);
-	if (!budget_wire_is_text(ask->provider, BUDGET_WIRE_PROVIDER_MAX) ||
-	    !budget_wire_is_text(ask->model, BUDGET_WIRE_MODEL_MAX))
-		return "a provider or model is no text";
-	if (ask->amounts[BUDGET_REQUESTS] < 1)
-		return "amounts.requests is 0, a call is at least one";
-	return budget_wire_amounts_fault(ask);
+	if (ask->calls > BUDGET_WIRE_CALLS_MAX ||
+	    ask->unused > BUDGET_WIRE_CALLS_MAX ||
+	    ask->calls + ask->unused == 0)
+		return "a number of calls is out of range";
+	return ask->kind == BUDGET_WIRE_SETTLE ? budget_wire_settle_fault(ask)
+					       : budget_wire_reserve_fault(ask);
 }
 
 const char *
@@ -68,7 +85,10 @@ budget_wire_answer_fault(const struct budget_wire_answer *answer)
 	if (answer->magic != BUDGET_WIRE_MAGIC)
 		return "a record begins with a wrong mark";
 	if (answer->kind == BUDGET_WIRE_RESERVED)
-		return NULL;
+		return answer->calls == 0 ||
+			       answer->calls > BUDGET_WIRE_CALLS_MAX
+			   ? "a number of calls is out of range"
+			   : NULL;
 	if (answer->kind != BUDGET_WIRE_REFUSED)
 		return "a record is neither reserved nor refused";
 	return memchr(answer->scope, '\0', sizeof(answer->scope)) == NULL ||

@@ -8,6 +8,8 @@
  *
  *   broker: RESERVE -> ledger: RESERVED or REFUSED -> broker: SETTLE
  * A settlement has no answer. Who says what does not belong loses the pair.
+ * A broker that makes many calls may reserve for some like this one ahead,
+ * and settles them as they end, several in one record.
  */
 #ifndef SUPERVISOR_LEDGER_BUDGET_WIRE_H
 #define SUPERVISOR_LEDGER_BUDGET_WIRE_H
@@ -19,6 +21,7 @@
 #define BUDGET_WIRE_AMOUNTS 5U        /* enum budget_amount's order */
 #define BUDGET_WIRE_PROVIDER_MAX 64U  /* bytes, without the NUL */
 #define BUDGET_WIRE_MODEL_MAX 200U
+#define BUDGET_WIRE_CALLS_MAX 64U /* of one reservation */
 
 enum budget_wire_kind {
 	BUDGET_WIRE_RESERVE = 1, /* the most that a call can use */
@@ -28,13 +31,18 @@ enum budget_wire_kind {
 };
 
 /* Broker to ledger. call: the broker's number for it, not 0, unique while it
- * is open. amounts: 0 to BUDGET_AMOUNT_MAX, cost also BUDGET_UNKNOWN_COST;
- * RESERVE: at least one request. Whose budget follows from the pair. */
+ * is open. amounts: 0 to BUDGET_AMOUNT_MAX a call, cost also
+ * BUDGET_UNKNOWN_COST. RESERVE: of each call, at least one request. SETTLE:
+ * of `calls` together; an unknown cost keeps what was reserved for them.
+ * Whose budget follows from the pair. */
 struct budget_wire_ask {
 	uint32_t magic, kind;
 	uint64_t call;
 	int64_t amounts[BUDGET_WIRE_AMOUNTS];
-	uint32_t served, estimated; /* SETTLE: 0 or 1 */
+	/* RESERVE: 1, and how many ahead; SETTLE: that were made, and that
+	 * will not be */
+	uint32_t calls, unused;
+	uint32_t served, estimated; /* SETTLE: at most calls */
 	/* RESERVE: UTF-8, not empty, filled up with NUL */
 	char provider[BUDGET_WIRE_PROVIDER_MAX + 8];
 	char model[BUDGET_WIRE_MODEL_MAX + 8];
@@ -46,6 +54,7 @@ struct budget_wire_answer {
 	uint64_t call;
 	char scope[16], amount[24]; /* texts of struct budget_refusal */
 	int64_t limit, used, retry_after_s;
+	uint64_t calls; /* RESERVED: for how many, 1 to what was asked */
 };
 
 /* What is wrong with a record, as a sentence; NULL: nothing. */

@@ -235,7 +235,8 @@ ledger_budget_answer_reserve(
 {
 	const struct budget_wire_answer reserved = {.magic = BUDGET_WIRE_MAGIC,
 	    .kind = BUDGET_WIRE_RESERVED,
-	    .call = job->id};
+	    .call = job->id,
+	    .calls = job->calls};
 
 	if (pair->wire == NULL)
 		return;
@@ -308,8 +309,8 @@ ledger_budget_on_done(struct budget_job *job, const char *detail, void *context)
 		return;
 	case BUDGET_JOB_SETTLE:
 		if (job->result == RESULT_NOT_FOUND)
-			ledger_budget_misbehaves(
-			    pair, "settle: no call of this id is open");
+			ledger_budget_misbehaves(pair,
+			    "settle: so many calls of this id are not open");
 		else if (job->result != RESULT_OK) /* it stays charged */
 			log_event(LOG_ERROR_LEVEL, "settle_failed",
 			    LOG_TEXT("run", pair->name),

@@ -26,6 +26,7 @@
 #include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/budget_wire.h"
 #include "supervisor/ledger/ledger_confine.h"
+#include "tests/support/budget_one.h"
 
 #define LOAD_LEDGER_OPEN_MAX 256
 #define LOAD_LEDGER_TIMES 4000000U
@@ -138,16 +139,17 @@ load_ledger_file(int batch, double seconds)
 		begin = load_ledger_now();
 		load_ledger_ok(budget_begin(budget, time(NULL)), "begin");
 		for (i = 1; i <= batch; i++)
-			load_ledger_ok(budget_reserve(budget, run, i, "openai",
-					   "gpt-4o-mini", &most, &refusal),
+			load_ledger_ok(
+			    budget_one_reserve(budget, run, i, "openai",
+				"gpt-4o-mini", &most, &refusal),
 			    "reserve");
 		load_ledger_ok(budget_commit(budget), "commit");
 		for (i = 1; i <= batch; i++)
 			load_ledger_note(begin);
 		load_ledger_ok(budget_begin(budget, time(NULL)), "begin");
 		for (i = 1; i <= batch; i++)
-			load_ledger_ok(
-			    budget_settle(budget, run, i, &most, true, false),
+			load_ledger_ok(budget_one_settle(
+					   budget, run, i, &most, true, false),
 			    "settle");
 		load_ledger_ok(budget_commit(budget), "commit");
 	}
@@ -248,6 +250,7 @@ load_ledger_ask(int fd, enum budget_wire_kind kind, unsigned call)
 	const struct budget_wire_ask ask = {.magic = BUDGET_WIRE_MAGIC,
 	    .kind = kind,
 	    .call = call,
+	    .calls = 1,
 	    .amounts = {1, 900, 400, 300, 90},
 	    .served = kind == BUDGET_WIRE_SETTLE,
 	    .provider = "openai",

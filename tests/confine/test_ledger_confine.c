@@ -28,6 +28,7 @@
 #include "supervisor/ledger/audit_chain.h"
 #include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/ledger_confine.h"
+#include "tests/support/budget_one.h"
 
 enum test_ledger_confine_end {
 	WORKED = 10,
@@ -266,9 +267,9 @@ test_ledger_confine_budget_run(struct budget *budget)
 		return OTHER;
 	for (i = 0; i < 2000; i++)
 		if (budget_begin(budget, 1) != RESULT_OK ||
-		    budget_reserve(budget, run, i, "p", "m", &some, &refusal) !=
-			RESULT_OK ||
-		    budget_settle(budget, run, i, &some, true, false) !=
+		    budget_one_reserve(budget, run, i, "p", "m", &some,
+			&refusal) != RESULT_OK ||
+		    budget_one_settle(budget, run, i, &some, true, false) !=
 			RESULT_OK ||
 		    budget_commit(budget) != RESULT_OK)
 			return OTHER;

@@ -16,12 +16,18 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static void
 fuzz_budget_wire_check(const struct budget_wire_ask *ask)
 {
+	int64_t each = ask->kind == BUDGET_WIRE_SETTLE ? ask->calls : 1;
+
+	if (ask->calls > BUDGET_WIRE_CALLS_MAX ||
+	    ask->unused > BUDGET_WIRE_CALLS_MAX ||
+	    (ask->calls == 0 && ask->kind == BUDGET_WIRE_RESERVE))
+		abort();
 	for (unsigned i = 0; i < BUDGET_WIRE_AMOUNTS; i++)
-		if (ask->amounts[i] > BUDGET_AMOUNT_MAX ||
+		if (ask->amounts[i] > BUDGET_AMOUNT_MAX * each ||
 		    ask->amounts[i] < BUDGET_UNKNOWN_COST)
 			abort();
 	if (ask->call == 0 ||
-	    (ask->served > 1 && ask->kind == BUDGET_WIRE_SETTLE))
+	    (ask->served > ask->calls && ask->kind == BUDGET_WIRE_SETTLE))
 		abort();
 	if (ask->kind == BUDGET_WIRE_RESERVE &&
 	    (strnlen(ask->provider, sizeof(ask->provider)) >

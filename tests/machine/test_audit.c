@@ -276,6 +276,7 @@ test_audit_budget(void **state)
 	const struct budget_wire_ask ask = {.magic = BUDGET_WIRE_MAGIC,
 	    .kind = BUDGET_WIRE_RESERVE,
 	    .call = 1,
+	    .calls = 1,
 	    .amounts = {1, 5, 6, 7, -1},
 	    .provider = "p",
 	    .model = "m"};

@@ -3,13 +3,16 @@
 brokers with an llm-key and a ledger each, one usage.db, a provider that is a
 TLS server. Exactly 10 reach it. Then the ends: a settlement that waited for
 company is not lost when the broker ends, and what was open when somebody was
-killed stays charged."""
+killed stays charged. And agents that are so busy that calls are reserved
+ahead."""
+import http.client
 import json
 import os
 import signal
 import socket
 import sqlite3
 import threading
+import time
 
 import drive_calls
 import harness
@@ -201,7 +204,98 @@ def cut_off():
     provider.close()
 
 
+class Busy:
+    """Agents that call one after the other until nothing is left."""
+
+    def __init__(self, drives, each):
+        self.served = 0
+        self.lock = threading.Lock()
+        self.threads = [threading.Thread(target=self.call, args=(made.port,))
+                        for made in drives for _ in range(each)]
+        for thread in self.threads:
+            thread.start()
+
+    def call(self, port):
+        refused = 0
+        line = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
+        while refused < 4:
+            try:
+                line.request("POST", "/openai/v1/chat/completions", BODY,
+                             {"Content-Type": "application/json",
+                              "Host": "localhost"})
+                answer = line.getresponse()
+                answer.read()
+            except (OSError, http.client.HTTPException):
+                return
+            with self.lock:
+                self.served += answer.status == 200
+            refused = 0 if answer.status == 200 else refused + 1
+            if refused:  # what others have ahead comes back in a moment
+                time.sleep(0.05)
+
+    def end(self):
+        for thread in self.threads:
+            thread.join()
+
+
+def ahead():
+    """Agents that call so often that calls are reserved ahead."""
+    path, provider = fresh(), standin()
+    two = [drive(path, provider, host_day={"requests": 480})
+           for _ in range(2)]
+    busy = Busy(two, 12)
+    check("while many calls come, some are reserved ahead", until(
+        lambda: (rows(path, "SELECT max(calls) FROM call")[0][0] or 0) > 1))
+    most = 0
+    while any(thread.is_alive() for thread in busy.threads):
+        most = max(most, charged(path))
+        time.sleep(0.005)
+    busy.end()
+    check("... never more than fits is reserved, all of it is served",
+          most <= 480 and busy.served == 480 == len(provider.calls),
+          (most, busy.served, len(provider.calls)))
+    check("... and settled, each call as it was", until(lambda: rows(
+        path, "SELECT sum(calls), sum(served), sum(estimated), sum(requests),"
+        " sum(tokens) FROM usage") == [(480, 480, 0, 480, 480 * 17)])
+        and rows(path, "SELECT count(*) FROM call") == [(0,)]
+        and rows(path, "SELECT requests, tokens FROM charged WHERE package ="
+                 " ''") == [(480, 480 * 17)],
+        (rows(path, "SELECT * FROM usage"), rows(path, "SELECT * FROM call")))
+    for made in two:
+        check("... it ends in order", made.end()[0] == 0)
+    provider.close()
+
+
+def ahead_killed(name):
+    """Somebody is killed while calls are reserved ahead: what reached the
+    provider is charged, and of what did not at most what was ahead."""
+    path, provider = fresh(), standin()
+    made = drive(path, provider)
+    busy = Busy([made], 16)
+    ready = until(lambda: len(provider.calls) > 100 and (rows(
+        path, "SELECT max(calls) FROM call")[0][0] or 0) > 1)
+    os.kill(part(made, name), signal.SIGKILL)
+    busy.end()
+    made.end()
+    last = drive(path, provider)
+    status = last.post("/openai/v1/chat/completions", ASK)[0]
+    last.end()
+    used = rows(path, "SELECT sum(calls), sum(requests) FROM usage")[0]
+    check(f"{name} killed with calls ahead: what was called is charged, and "
+          "no more than was ahead", ready and status == 200
+          and used[0] == used[1] == charged(path)
+          and len(provider.calls) <= used[0] <= len(provider.calls) + 128,
+          (len(provider.calls), used, charged(path)))
+    check("... and nothing is open", rows(
+        path, "SELECT count(*) FROM call") == [(0,)]
+        and rows(path, "SELECT count(*) FROM run") == [(0,)])
+    provider.close()
+
+
 race()
+ahead()
+ahead_killed("agentnode-llm-broker")
+ahead_killed("agentnode-ledger")
 killed("agentnode-llm-broker")
 killed("agentnode-ledger")
 last_word()

@@ -473,6 +473,19 @@ def ledger():
     broker.end()
 
 
+def settled(broker, ready, made=None):
+    """Settled calls by the number of their reservation; a reservation that
+    is asked for between them is "again"."""
+    made = made or {}
+    while not ready(made):
+        record = broker.ledger.read()
+        if record["type"] == "reserve":
+            made["again"] = record
+        else:
+            made[record["id"]] = made.get(record["id"], 0) + record["calls"]
+    return made
+
+
 def together():
     """Calls that come together are asked for together, and settled so."""
     broker = Broker(ledger=True)
@@ -485,29 +498,39 @@ def together():
         agent.sendall(request(broker))
     broker.process.send_signal(signal.SIGCONT)
     asks = [broker.ledger.read()]
-    check("eight calls are one datagram", len(broker.ledger.asks) == 7,
+    check("eight calls are one datagram", len(broker.ledger.asks) == 4,
           broker.ledger.asks)
-    asks += [broker.ledger.read() for _ in range(7)]
-    check("each is asked once", len({a["id"] for a in asks}) == 8
+    asks += [broker.ledger.read() for _ in range(4)]
+    check("four are asked for alone, the others by one of them, for it and "
+          "as many more as came", len({a["id"] for a in asks}) == 5
+          and [a["calls"] for a in asks] == [1, 1, 1, 1, 5]
           and all(a["type"] == "reserve" for a in asks), asks)
-    for ask in asks:
+    for ask in asks[:4]:
         broker.ledger.answer(ask["id"])
+    shared = asks[4]["id"]
+    broker.ledger.answer(shared, calls=3)
+    said = settled(broker, lambda made: "again" in made)
+    again = said.pop("again")
+    check("too little ahead: the last one asks for itself", again["calls"]
+          == 1 and again["id"] not in {a["id"] for a in asks}, again)
+    broker.ledger.answer(again["id"])
     check("each is served", all(
         read_response(agent)[::2] == (200, ANSWER) for agent in agents))
-    settles = [broker.ledger.read() for _ in range(8)]
-    check("each is settled once", {s["id"] for s in settles}
-          == {a["id"] for a in asks}
-          and all(s["type"] == "settle" and s["served"] for s in settles),
-          settles)
-    # what waits for company is said before the end
+    said = settled(broker, lambda made: sum(made.values()) == 8, said)
+    check("each is settled once, those of one reservation together", said
+          == {shared: 3, **{a["id"]: 1 for a in asks[:4] + [again]}}, said)
+    # what waits for company is said before the end, what is left given back
     agents[0].sendall(request(broker))
     ask = broker.ledger.read()
-    broker.ledger.answer(ask["id"])
+    broker.ledger.answer(ask["id"], calls=ask["calls"])
     read_response(agents[0])
     broker.control.close()
-    settle = broker.ledger.read()
+    ends = [broker.ledger.read()]
+    while sum(e["calls"] + e["unused"] for e in ends) < ask["calls"]:
+        ends.append(broker.ledger.read())
     check("the last one is settled before the broker ends",
-          settle["id"] == ask["id"] and settle["served"], settle)
+          {e["id"] for e in ends} == {ask["id"]} and ends[0]["served"]
+          and sum(e["calls"] for e in ends) == 1, ends)
     for agent in agents:
         agent.close()
     broker.end()

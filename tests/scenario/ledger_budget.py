@@ -91,6 +91,24 @@ check("the open call counts as used", rows(
     "SELECT tokens FROM charged WHERE package = ''") == [(100,)]
     and rows("SELECT sum(calls), sum(estimated) FROM usage") == [(3, 2)])
 
+# Calls ahead: reserved on disk, settled in parts, the rest given back.
+pair, answer = ledger.budget("ahead")
+answer = pair.reserve(1, calls=8, tokens=5)
+check("8 calls are reserved at once", answer == {
+    "type": "reserved", "id": 1, "calls": 8}, answer)
+check("... on disk before the answer", rows(
+    "SELECT calls, requests, tokens FROM call") == [(8, 8, 40)]
+    and rows("SELECT open FROM run") == [(8,)], rows("SELECT * FROM call"))
+pair.settle_some(1, calls=3, served=3, requests=3, tokens=6)
+pair.settle_some(1, calls=0, unused=4, requests=0, input_chars=0,
+                 output_chars=0, tokens=0, cost_microusd=0)
+answer = ledger.ask("budget_close", sandbox="ahead")
+check("3 were made, 4 were not, one is charged as it was reserved", rows(
+    "SELECT requests, tokens FROM charged WHERE package = ''")
+    == [(6, 111)] and rows("SELECT sum(calls), sum(served) FROM usage")
+    == [(7, 4)], (rows("SELECT * FROM charged"), rows("SELECT * FROM usage")))
+pair.close()
+
 # Many runs at one time, and one too many.
 pairs = [ledger.budget(f"m{i}") for i in range(16)]
 check("16 runs", all(a["type"] == "synced" for _, a in pairs), pairs)
@@ -142,7 +160,10 @@ for name, datagram in (
         ("reserves no request", ask(RESERVE, 2, "p", "m", requests=0)),
         ("sends an amount too large", ask(RESERVE, 2, "p", "m",
                                           input_chars=10 ** 12 + 1)),
-        ("sends a flag that is none", ask(SETTLE, 1, served=2))):
+        ("sends a flag that is none", ask(SETTLE, 1, served=2)),
+        ("reserves for no call", ask(RESERVE, 2, "p", "m", calls=0)),
+        ("reserves too far ahead", ask(RESERVE, 2, "p", "m", calls=65)),
+        ("settles more than it reserved", ask(SETTLE, 1, calls=2))):
     bad, answer = ledger.budget("bad")
     opened = ledger.next_id
     bad.reserve(1)

@@ -131,17 +131,18 @@ class LedgerDouble:
         row = self.asks.pop(0)
         return {"type": {1: "reserve", 2: "settle"}[row[1]], "id": row[2],
                 "amounts": dict(zip(ledger_client.ONE_CALL, row[3:8])),
-                "served": bool(row[8]), "estimated": bool(row[9]),
-                "provider": row[10].rstrip(b"\0").decode(),
-                "model": row[11].rstrip(b"\0").decode()}
+                "calls": row[8], "unused": row[9],
+                "served": bool(row[10]), "estimated": bool(row[11]),
+                "provider": row[12].rstrip(b"\0").decode(),
+                "model": row[13].rstrip(b"\0").decode()}
 
-    def answer(self, call, refused=None):
+    def answer(self, call, refused=None, calls=1):
         """refused: (scope, amount, limit, used, retry_after_s)."""
         scope, amount, *numbers = refused or ("", "", 0, 0, 0)
         self.socket.send(ledger_client.ANSWER.pack(
             ledger_client.MAGIC, ledger_client.REFUSED if refused
             else ledger_client.RESERVED, call, scope.encode(),
-            amount.encode(), *numbers))
+            amount.encode(), *numbers, calls))
 
     def close(self):
         self.socket.close()

@@ -20,6 +20,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "tests/support/budget_one.h"
+
 int
 budget_case_setup(void **state)
 {
@@ -104,7 +106,7 @@ budget_case_reserve_at(struct budget *budget, struct budget_run *run,
 
 	memset(refusal, 0, sizeof(*refusal));
 	assert_int_equal(budget_begin(budget, now), RESULT_OK);
-	result = budget_reserve(
+	result = budget_one_reserve(
 	    budget, run, call, "openai", "gpt-4o-mini", &most, refusal);
 	assert_int_equal(budget_commit(budget), RESULT_OK);
 	return result;
@@ -117,7 +119,7 @@ budget_case_settle(struct budget *budget, struct budget_run *run, int64_t call,
 	enum result result;
 
 	assert_int_equal(budget_begin(budget, BUDGET_CASE_NOON), RESULT_OK);
-	result = budget_settle(budget, run, call, &used, true, false);
+	result = budget_one_settle(budget, run, call, &used, true, false);
 	assert_int_equal(budget_commit(budget), RESULT_OK);
 	return result;
 }

@@ -111,8 +111,8 @@ class Pair:
                             ANSWER.iter_unpack(data)]
         return self.answers.pop(0) if self.answers else None
 
-    def submit(self, call, provider="openai", model="gpt-4o-mini", **amounts):
-        self.socket.send(ask(RESERVE, call, provider, model, **amounts))
+    def submit(self, call, provider="openai", model="gpt-4o-mini", **more):
+        self.socket.send(ask(RESERVE, call, provider, model, **more))
 
     def reserve(self, call, **more):
         self.submit(call, **more)
@@ -122,30 +122,36 @@ class Pair:
         self.socket.send(ask(SETTLE, call, served=int(code == ""),
                              estimated=int(estimated), **amounts))
 
+    def settle_some(self, call, **what):
+        self.socket.send(ask(SETTLE, call, **what))
+
     def close(self):
         self.socket.close()
 
 
 MAGIC = 0x414e4231
 RESERVE, SETTLE, RESERVED, REFUSED = 1, 2, 3, 4
-ASK = struct.Struct("=IIQ5qII72s208s")
-ANSWER = struct.Struct("=IIQ16s24s3q")
+ASK = struct.Struct("=IIQ5qIIII72s208s")
+ANSWER = struct.Struct("=IIQ16s24s3qQ")
 ONE_CALL = {"requests": 1, "input_chars": 10, "output_chars": 10,
             "tokens": 10, "cost_microusd": 10}
 
 
 def ask(kind, call, provider="", model="", served=0, estimated=0,
-        magic=MAGIC, **amounts):
+        magic=MAGIC, calls=1, unused=0, **amounts):
     values = {**ONE_CALL, **amounts}
-    return ASK.pack(magic, kind, call, *values.values(), served, estimated,
+    return ASK.pack(magic, kind, call, *values.values(), calls, unused,
+                    served, estimated,
                     provider.encode() if isinstance(provider, str)
                     else provider, model.encode())
 
 
-def answer(magic, kind, call, scope, amount, limit, used, retry_after_s):
+def answer(magic, kind, call, scope, amount, limit, used, retry_after_s,
+           calls):
     assert magic == MAGIC and kind in (RESERVED, REFUSED), (magic, kind)
     if kind == RESERVED:
-        return {"type": "reserved", "id": call}
+        more = {} if calls == 1 else {"calls": calls}
+        return {"type": "reserved", "id": call, **more}
     told = {"type": "refused", "id": call,
             "scope": scope.rstrip(b"\0").decode(),
             "amount": amount.rstrip(b"\0").decode(),

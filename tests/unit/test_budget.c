@@ -16,6 +16,7 @@
 #include <sqlite3.h>
 
 #include "tests/support/budget_case.h"
+#include "tests/support/budget_one.h"
 
 /* Every amount in every scope: up to the limit it passes, one more does
  * not, and the refusal names both. */
@@ -376,7 +377,7 @@ test_budget_overflow(void **state)
 	assert_int_equal(budget_begin(test->budget, BUDGET_CASE_NOON), 0);
 	most.values[BUDGET_TOKENS] = 1;
 	assert_int_equal(
-	    budget_reserve(test->budget, run, 2, "p", "m", &most, &refusal),
+	    budget_one_reserve(test->budget, run, 2, "p", "m", &most, &refusal),
 	    RESULT_MISMATCH);
 	budget_abort(test->budget);
 	budget_run_free(&run);
@@ -404,16 +405,16 @@ test_budget_abort(void **state)
 		assert_int_equal(
 		    budget_begin(test->budget, BUDGET_CASE_NOON), RESULT_OK);
 		assert_int_equal(
-		    budget_settle(test->budget, run, 1, &some, true, false),
+		    budget_one_settle(test->budget, run, 1, &some, true, false),
 		    RESULT_OK);
-		assert_int_equal(budget_reserve(test->budget, run, 1, "p", "m",
-				     &some, &refusal),
+		assert_int_equal(budget_one_reserve(test->budget, run, 1, "p",
+				     "m", &some, &refusal),
 		    RESULT_OK);
-		assert_int_equal(budget_reserve(test->budget, run, 2, "p", "m",
-				     &some, &refusal),
+		assert_int_equal(budget_one_reserve(test->budget, run, 2, "p",
+				     "m", &some, &refusal),
 		    RESULT_REFUSED);
 		assert_int_equal(
-		    budget_settle(test->budget, run, 1, &some, true, false),
+		    budget_one_settle(test->budget, run, 1, &some, true, false),
 		    RESULT_OK);
 		if (i == 2)
 			assert_int_equal(

@@ -8,11 +8,14 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include <cmocka.h>
 
+#include "supervisor/ledger/rate.h"
 #include "tests/support/budget_case.h"
+#include "tests/support/budget_one.h"
 
 static const struct budget_amounts test_budget_batch_most = {
     {1, 10, 100, 50, 7}};
@@ -31,7 +34,7 @@ test_budget_batch_reserve(struct budget *budget, struct budget_run *run,
 {
 	struct budget_refusal refusal;
 
-	assert_int_equal(budget_reserve(budget, run, call, "p", model,
+	assert_int_equal(budget_one_reserve(budget, run, call, "p", model,
 			     &test_budget_batch_most, &refusal),
 	    RESULT_OK);
 }
@@ -40,7 +43,7 @@ static void
 test_budget_batch_settle(
     struct budget *budget, struct budget_run *run, int64_t call)
 {
-	assert_int_equal(budget_settle(budget, run, call,
+	assert_int_equal(budget_one_settle(budget, run, call,
 			     &test_budget_batch_used, call % 2 == 0, call == 3),
 	    RESULT_OK);
 }
@@ -62,8 +65,8 @@ test_budget_batch_mixed(void **state)
 		if (call > 1)
 			test_budget_batch_settle(budget, a, call - 1);
 	}
-	assert_int_equal(
-	    budget_settle(budget, a, 99, &test_budget_batch_used, true, false),
+	assert_int_equal(budget_one_settle(budget, a, 99,
+			     &test_budget_batch_used, true, false),
 	    RESULT_NOT_FOUND);
 	assert_int_equal(budget_commit(budget), RESULT_OK);
 	assert_int_equal(
@@ -182,6 +185,48 @@ test_budget_batch_close(void **state)
 	budget_run_free(&next);
 }
 
+/* Writes of this process, to whatever file. */
+static unsigned long
+test_budget_batch_writes(void)
+{
+	FILE *file = fopen("/proc/self/io", "re");
+	char line[128];
+	unsigned long writes = 0;
+
+	assert_non_null(file);
+	while (fgets(line, sizeof(line), file) != NULL)
+		if (sscanf(line, "syscw: %lu", &writes) == 1)
+			break;
+	(void)fclose(file);
+	return writes;
+}
+
+/* A commit is one write, also where another log was opened before: rate.c
+ * has one in the same process. */
+static void
+test_budget_batch_one_write(void **state)
+{
+	struct budget_case *test = *state;
+	struct budget_limits limits = budget_case_no_limits();
+	struct json_fault fault = {""};
+	struct budget_run *run;
+	struct rate *rate;
+	unsigned long before;
+
+	budget_free(&test->budget);
+	assert_int_equal(rate_open(test->dir_fd, &rate, &fault), RESULT_OK);
+	assert_int_equal(
+	    budget_open(test->dir_fd, &test->budget, &fault), RESULT_OK);
+	run = budget_case_run(test->budget, "a", "one", &limits);
+	test_budget_batch_begin(test->budget);
+	test_budget_batch_reserve(test->budget, run, 1, "m1");
+	before = test_budget_batch_writes();
+	assert_int_equal(budget_commit(test->budget), RESULT_OK);
+	assert_int_equal(test_budget_batch_writes() - before, 1);
+	budget_run_free(&run);
+	rate_free(&rate);
+}
+
 #define TEST_BUDGET_BATCH(name)          \
 	cmocka_unit_test_setup_teardown( \
 	    name, budget_case_setup, budget_case_teardown)
@@ -194,6 +239,7 @@ main(void)
 	    TEST_BUDGET_BATCH(test_budget_batch_abort),
 	    TEST_BUDGET_BATCH(test_budget_batch_two),
 	    TEST_BUDGET_BATCH(test_budget_batch_close),
+	    TEST_BUDGET_BATCH(test_budget_batch_one_write),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

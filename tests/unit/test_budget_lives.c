@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tests/support/budget_case.h"
+#include "tests/support/budget_one.h"
 
 /* In a process of its own: open a run, reserve, and die without a word. */
 static void
@@ -143,7 +144,7 @@ test_budget_lives_two(void **state)
 	assert_int_equal(
 	    budget_begin(other, BUDGET_CASE_NOON), RESULT_NEED_MORE);
 	assert_int_equal(
-	    budget_reserve(test->budget, run, 1, "p", "m", &some, &refusal),
+	    budget_one_reserve(test->budget, run, 1, "p", "m", &some, &refusal),
 	    RESULT_OK);
 	assert_int_equal(budget_commit(test->budget), RESULT_OK);
 	assert_int_equal(budget_case_reserve_at(other, other_run,
@@ -177,11 +178,11 @@ test_budget_lives_many_models(void **state)
 	assert_int_equal(budget_begin(test->budget, BUDGET_CASE_NOON), 0);
 	for (i = 0; i < 300; i++) {
 		snprintf(model, sizeof(model), "m%d", i);
-		assert_int_equal(budget_reserve(test->budget, run, i, "openai",
-				     model, &some, &refusal),
+		assert_int_equal(budget_one_reserve(test->budget, run, i,
+				     "openai", model, &some, &refusal),
 		    RESULT_OK);
 		if (i % 2 == 0)
-			assert_int_equal(budget_settle(test->budget, run, i,
+			assert_int_equal(budget_one_settle(test->budget, run, i,
 					     &some, true, false),
 			    RESULT_OK);
 	}
@@ -235,12 +236,12 @@ test_budget_lives_broken_files(void **state)
 	assert_int_equal(
 	    test_budget_lives_open_over(test, bytes, 0), RESULT_OK);
 	assert_int_equal(sqlite3_exec(budget_handle_borrow(test->budget),
-			     "PRAGMA user_version = 2", NULL, NULL, NULL),
+			     "PRAGMA user_version = 3", NULL, NULL, NULL),
 	    SQLITE_OK);
 	budget_free(&test->budget);
 	assert_int_equal(
 	    budget_open(test->dir_fd, &test->budget, &fault), RESULT_MISMATCH);
-	assert_non_null(strstr(fault.text, "version 2"));
+	assert_non_null(strstr(fault.text, "version 3"));
 	unlinkat(test->dir_fd, BUDGET_FILE, 0);
 	assert_int_equal(
 	    symlinkat("/etc/passwd", test->dir_fd, BUDGET_FILE), 0);

@@ -19,6 +19,7 @@ test_budget_wire_good(enum budget_wire_kind kind)
 	struct budget_wire_ask ask = {.magic = BUDGET_WIRE_MAGIC,
 	    .kind = kind,
 	    .call = 7,
+	    .calls = 1,
 	    .amounts = {1, 2, 3, 4, BUDGET_UNKNOWN_COST},
 	    .provider = "openai",
 	    .model = "m"};
@@ -40,6 +41,15 @@ test_budget_wire_asks_pass(void **state)
 	ask = test_budget_wire_good(BUDGET_WIRE_SETTLE);
 	ask.amounts[BUDGET_REQUESTS] = 0;
 	ask.served = ask.estimated = 1;
+	assert_null(budget_wire_fault(&ask));
+	ask.calls = ask.unused = BUDGET_WIRE_CALLS_MAX;
+	ask.served = ask.estimated = BUDGET_WIRE_CALLS_MAX;
+	ask.amounts[BUDGET_TOKENS] = BUDGET_AMOUNT_MAX * BUDGET_WIRE_CALLS_MAX;
+	assert_null(budget_wire_fault(&ask));
+	ask = test_budget_wire_good(BUDGET_WIRE_SETTLE);
+	memset(ask.amounts, 0, sizeof(ask.amounts));
+	ask.calls = 0; /* nothing was called, all comes back */
+	ask.unused = BUDGET_WIRE_CALLS_MAX;
 	memset(ask.model, 0xff, sizeof(ask.model)); /* nobody reads it */
 	assert_null(budget_wire_fault(&ask));
 }
@@ -75,6 +85,24 @@ test_budget_wire_asks_fail(void **state)
 	TEST_BUDGET_WIRE_BAD(
 	    BUDGET_WIRE_RESERVE, ask.amounts[BUDGET_REQUESTS] = 0);
 	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_SETTLE, ask.served = 2);
+	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_SETTLE, ask.calls = 0);
+	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_SETTLE,
+	    (ask.calls = 0, ask.unused = 1)); /* amounts of no call */
+	TEST_BUDGET_WIRE_BAD(
+	    BUDGET_WIRE_SETTLE, ask.calls = BUDGET_WIRE_CALLS_MAX + 1);
+	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_SETTLE, ask.calls = UINT32_MAX);
+	TEST_BUDGET_WIRE_BAD(
+	    BUDGET_WIRE_SETTLE, ask.unused = BUDGET_WIRE_CALLS_MAX + 1);
+	TEST_BUDGET_WIRE_BAD(
+	    BUDGET_WIRE_SETTLE, (ask.calls = 2, ask.amounts[BUDGET_TOKENS] =
+						    2 * BUDGET_AMOUNT_MAX + 1));
+	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_RESERVE, ask.calls = 0);
+	TEST_BUDGET_WIRE_BAD(
+	    BUDGET_WIRE_RESERVE, ask.calls = BUDGET_WIRE_CALLS_MAX + 1);
+	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_RESERVE, ask.unused = 1);
+	TEST_BUDGET_WIRE_BAD(
+	    BUDGET_WIRE_RESERVE, (ask.calls = 2, ask.amounts[BUDGET_TOKENS] =
+						     BUDGET_AMOUNT_MAX + 1));
 	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_SETTLE, ask.estimated = 256);
 	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_RESERVE, ask.provider[0] = '\0');
 	TEST_BUDGET_WIRE_BAD(BUDGET_WIRE_RESERVE, ask.model[0] = '\0');
@@ -90,10 +118,15 @@ test_budget_wire_answers(void **state)
 {
 	struct budget_wire_answer answer = {.magic = BUDGET_WIRE_MAGIC,
 	    .kind = BUDGET_WIRE_RESERVED,
-	    .call = 1};
+	    .call = 1,
+	    .calls = 1};
 
 	(void)state;
 	assert_null(budget_wire_answer_fault(&answer));
+	answer.calls = 0;
+	assert_non_null(budget_wire_answer_fault(&answer));
+	answer.calls = BUDGET_WIRE_CALLS_MAX + 1;
+	assert_non_null(budget_wire_answer_fault(&answer));
 	answer.kind = BUDGET_WIRE_REFUSED;
 	assert_null(budget_wire_answer_fault(&answer));
 	memset(answer.scope, 's', sizeof(answer.scope));
