@@ -24,7 +24,7 @@ enum argv_inspect_form {
 	ARGV_FORM_EMPTY,   /* a list: present when it is empty */
 	ARGV_FORM_DEVICES, /* a list of objects: their PathOnHost */
 	ARGV_FORM_MOUNTS,  /* a list of objects: those of type bind */
-	ARGV_FORM_NO_CAPS, /* podman: nothing in it, all are dropped */
+	ARGV_FORM_NO_CAPS, /* podman: all but added ones are dropped */
 };
 
 static const struct argv_inspect_row {
@@ -344,6 +344,38 @@ argv_inspect_rows_value(struct argv_inspect_reader *reader, const json_t *value)
 	return RESULT_INTERNAL;
 }
 
+static bool
+argv_inspect_rows_has(const json_t *list, const char *text)
+{
+	for (size_t i = 0; i < json_array_size(list); i++) {
+		const char *one = json_string_value(json_array_get(list, i));
+
+		if (one != NULL && strcmp(one, text) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Podman tells what is left (null for nothing), and names those it dropped
+ * one by one: all are dropped when none is left that was not added. */
+static enum result
+argv_inspect_rows_caps(struct argv_inspect_reader *reader,
+    const json_t *container, const json_t *left)
+{
+	const json_t *added =
+	    json_object_get(json_object_get(container, "HostConfig"), "CapAdd");
+
+	if (left == NULL)
+		return RESULT_OK;
+	for (size_t i = 0; i < json_array_size(left); i++) {
+		const char *one = json_string_value(json_array_get(left, i));
+
+		if (one == NULL || !argv_inspect_rows_has(added, one))
+			return RESULT_OK;
+	}
+	return argv_inspect_rows_item(reader, "ALL", 3);
+}
+
 static enum result
 argv_inspect_rows_one(
     struct argv_inspect_reader *reader, const json_t *container)
@@ -354,13 +386,8 @@ argv_inspect_rows_one(
 				   : json_object_get(container, row->object);
 	const json_t *value = json_object_get(object, row->key);
 
-	/* Podman tells what is left, and names those it dropped one by one;
-	 * it writes null for none. */
-	if (row->form == ARGV_FORM_NO_CAPS) {
-		if (value == NULL || json_array_size(value) > 0)
-			return RESULT_OK;
-		return argv_inspect_rows_item(reader, "ALL", 3);
-	}
+	if (row->form == ARGV_FORM_NO_CAPS)
+		return argv_inspect_rows_caps(reader, container, value);
 	if (row->inner != NULL)
 		value = json_object_get(value, row->inner);
 	/* Podman's Runtime is a fixed word; OCIRuntime is the answer. */

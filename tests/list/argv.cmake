@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: Apache-2.0
+# The audit of a container command line.
+add_unit_test(argv_cases LIBRARIES supervisor_argv)
+add_unit_test(argv_inspect LIBRARIES supervisor_argv_inspect)
+add_fuzz_target(argv LIBRARIES supervisor_argv)
+add_fuzz_target(argv_inspect LIBRARIES supervisor_argv_inspect)
