@@ -54,14 +54,15 @@ argv_judge_network_name(const char *value, char *name_r, size_t size)
 {
 	const char *at = value;
 
-	while (at != NULL && strncmp(at, "name=", 5) != 0) {
+	while (strncmp(at, "name=", 5) != 0) {
 		at = strchr(at, ',');
-		at = at != NULL ? at + 1 : NULL;
+		if (at == NULL) {
+			argv_judge_network_head(value, "", name_r, size);
+			return;
+		}
+		at++;
 	}
-	if (at != NULL && strchr(value, '=') != NULL)
-		argv_judge_network_head(at + 5, ",", name_r, size);
-	else
-		argv_judge_network_head(value, "", name_r, size);
+	argv_judge_network_head(at + 5, ",", name_r, size);
 }
 
 /* True when every network of the line is "none". */

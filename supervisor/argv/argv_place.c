@@ -37,6 +37,7 @@ argv_place_clean(const char *path, char *clean_r, size_t size)
 
 	if (size < 3)
 		return false;
+	memset(clean_r, 0, size);
 	if (floor == 1)
 		clean_r[len++] = '/';
 	while (*path != '\0') {
