@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "supervisor/package/manifest_agent.h"
+#include "supervisor/package/manifest_field.h"
 
 static const char *
 agent_package_text(const json_t *object, const char *key)
@@ -99,6 +100,7 @@ agent_package_section(const char *slug, const json_t *entry,
 	package->packages = json_object_get(
 	    json_object_get(agent, "tool_access"), "allowed_packages");
 	package->llm = json_object_get(agent, "llm_access");
+	package->actions = manifest_field_get(agent, "pre_approved_actions");
 	agent_package_limits(agent, package);
 	if (package->packages == NULL || package->llm == NULL ||
 	    package->max_tool_calls == 0 || package->max_runtime_s == 0)

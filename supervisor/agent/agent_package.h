@@ -26,6 +26,7 @@ struct agent_package {
 	const char *goal;
 	const json_t *packages; /* slugs of tool_access; never NULL */
 	const json_t *llm;      /* llm_access; never NULL */
+	const json_t *actions;  /* pre_approved_actions, or NULL */
 	const json_t *domains;  /* allowlist entries, or NULL */
 	int64_t max_iterations; /* 0: none */
 	int64_t max_tool_calls, max_runtime_s;

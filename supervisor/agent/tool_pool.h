@@ -25,12 +25,13 @@ struct tool_pool; /* opaque */
 
 /* Borrowed; must outlive the pool. */
 struct tool_pool_spec {
-	const char *lockfile;   /* as the agent's own run read it */
-	const char *agent;      /* its slug */
-	const json_t *packages; /* slugs that may be called */
-	uint64_t calls_max;     /* of the run, lists not counted */
-	unsigned sessions;      /* 1..TOOL_POOL_SESSIONS_MAX; one that is
-				 * idle makes room for another */
+	const char *lockfile;     /* as the agent's own run read it */
+	const char *agent;        /* its slug */
+	const json_t *agent_asks; /* its pre_approved_actions, or NULL */
+	const json_t *packages;   /* slugs that may be called */
+	uint64_t calls_max;       /* of the run, lists not counted */
+	unsigned sessions;        /* 1..TOOL_POOL_SESSIONS_MAX; one that is
+				   * idle makes room for another */
 	unsigned call_timeout_s;
 	uint64_t arguments_max, result_max; /* bytes */
 	bool verbose; /* the packages' standard error to ours */

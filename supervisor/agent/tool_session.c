@@ -441,7 +441,8 @@ tool_session_make(struct event_base *base, struct audit *audit,
 	    (struct mcp_run_caller){.call_timeout_s = spec->call_timeout_s,
 		.arguments_max = spec->arguments_max,
 		.result_max = spec->result_max,
-		.agent = spec->agent};
+		.agent = spec->agent,
+		.agent_asks = spec->agent_asks};
 	session->options.slug = session->slug;
 	session->options.lockfile = spec->lockfile;
 	session->options.caller = &session->caller;

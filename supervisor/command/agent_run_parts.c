@@ -361,6 +361,7 @@ agent_run_parts_start_tools(struct agent_run *run)
 		return RESULT_OK;
 	run->pool = (struct tool_pool_spec){.lockfile = run->plan.run.path,
 	    .agent = run->plan.run.slug,
+	    .agent_asks = package->actions,
 	    .packages = package->packages,
 	    .calls_max = (uint64_t)package->max_tool_calls,
 	    .sessions = AGENT_RUN_PARTS_SESSIONS,

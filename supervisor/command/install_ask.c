@@ -112,6 +112,9 @@ install_ask_agent(const json_t *agent)
 		    "any that the host allows");
 	else
 		install_ask_list("models", NULL, NULL, "no access");
+	if (json_array_size(json_object_get(agent, "pre_approved_actions")) > 0)
+		install_ask_list("unasked",
+		    json_object_get(agent, "pre_approved_actions"), NULL, "");
 }
 
 static void

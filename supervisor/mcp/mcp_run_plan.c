@@ -330,6 +330,8 @@ mcp_run_plan_guard(const struct mcp_run_plan *plan,
 	    .consented = plan->run.agreed,
 	    .slug = plan->package.slug,
 	    .agent = options->caller != NULL ? options->caller->agent : NULL,
+	    .agent_asks =
+		options->caller != NULL ? options->caller->agent_asks : NULL,
 	    .tier = plan->run.trust.tier,
 	    .reaches = plan->egress != NULL,
 	    .inside = true};

@@ -26,7 +26,8 @@
 struct mcp_run_caller {
 	unsigned call_timeout_s;
 	uint64_t arguments_max, result_max; /* bytes */
-	const char *agent; /* slug of the agent that calls; NULL: none */
+	const char *agent;        /* slug of the agent that calls; NULL: none */
+	const json_t *agent_asks; /* its pre_approved_actions, or NULL */
 };
 
 struct mcp_run_options {

@@ -229,6 +229,32 @@ manifest_agent_check_steps(const json_t *agent, struct manifest_report *report)
 		manifest_agent_check_step(agent, steps, i, report);
 }
 
+/* What the agent asks to do without a prompt, in Guard's words. */
+static void
+manifest_agent_check_actions(
+    const json_t *agent, struct manifest_report *report)
+{
+	const json_t *list = json_object_get(agent, "pre_approved_actions");
+	char path[80];
+	size_t i, j;
+
+	for (i = 0; i < json_array_size(list); i++) {
+		const char *word = json_string_value(json_array_get(list, i));
+
+		for (j = 0; word != NULL && manifest_field_actions[j] != NULL &&
+			    strcmp(manifest_field_actions[j], word) != 0;
+		     j++)
+			;
+		if (word == NULL || manifest_field_actions[j] != NULL)
+			continue; /* no text is a fault already */
+		(void)snprintf(path, sizeof(path),
+		    "manifest.agent.pre_approved_actions[%zu]", i);
+		manifest_report_fault(report, path,
+		    "must be read, compute, write_local, write_external, "
+		    "delete, execute, credential_use or network_egress");
+	}
+}
+
 void
 manifest_agent_check(
     const json_t *agent, const char *runtime, struct manifest_report *report)
@@ -237,6 +263,7 @@ manifest_agent_check(
 	    agent, "manifest.agent", manifest_agent_fields, report);
 	manifest_agent_check_start(agent, runtime, report);
 	manifest_agent_check_packages(agent, report);
+	manifest_agent_check_actions(agent, report);
 	manifest_agent_check_steps(agent, report);
 }
 

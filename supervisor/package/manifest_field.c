@@ -8,6 +8,10 @@
 #define MANIFEST_FIELD_PATH_MAX 128U
 #define MANIFEST_FIELD_ITEM_MAX 1024
 
+const char *const manifest_field_actions[] = {"read", "compute", "write_local",
+    "write_external", "delete", "execute", "credential_use", "network_egress",
+    NULL};
+
 /* No control character of ASCII or C1 (as UTF-8), no mark that turns the
  * direction of a line: what is shown is what is there. */
 static bool

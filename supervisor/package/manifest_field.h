@@ -35,6 +35,10 @@ struct manifest_field {
 	const struct manifest_field *fields;
 };
 
+/* The actions of Guard (supervisor/policy/guard.h), ended by NULL; "unknown"
+ * is nothing that a manifest declares. */
+extern const char *const manifest_field_actions[];
+
 void manifest_field_check(const json_t *object, const char *path,
     const struct manifest_field *fields, struct manifest_report *report);
 

@@ -34,11 +34,6 @@
 		name, kind, required, 0, max, NULL, fields \
 	}
 
-/* The actions of Guard (supervisor/policy/guard.h); "unknown" is no
- * declaration. */
-static const char *const manifest_pack_actions[] = {"read", "compute",
-    "write_local", "write_external", "delete", "execute", "credential_use",
-    "network_egress", NULL};
 static const char *const manifest_pack_transports[] = {"stdio", "sse", NULL};
 static const char *const manifest_pack_auths[] = {"api_key", "oauth2", NULL};
 static const char *const manifest_pack_tiers[] = {
@@ -49,7 +44,7 @@ static const struct manifest_field manifest_pack_tool_fields[] = {
     TEXT("name", true, 1, MANIFEST_PACK_NAME_MAX),
     TEXT("capability_id", false, 1, 100), LINES("description"),
     TEXT("entrypoint", false, 1, MANIFEST_ENTRYPOINT_MAX),
-    {"action_type", MANIFEST_WORD, false, 0, 0, manifest_pack_actions, NULL},
+    {"action_type", MANIFEST_WORD, false, 0, 0, manifest_field_actions, NULL},
     PART("input_schema", false, MANIFEST_ANY_OBJECT, 0, NULL),
     PART("output_schema", false, MANIFEST_ANY_OBJECT, 0, NULL),
     MANIFEST_PACK_END};

@@ -156,6 +156,18 @@ guard_signals(const struct guard_subject *subject)
 	return actions;
 }
 
+/* What the name says and the package's own word does not take away: a tool
+ * whose name is of a risky action has that action, whatever it declares. */
+static guard_actions
+guard_named_risk(const struct guard_subject *subject)
+{
+	return subject->action_type == NULL
+		   ? 0
+		   : (guard_actions)(GUARD_BIT(
+					 guard_name_action(subject->tool)) &
+				     GUARD_HIGH);
+}
+
 /* False: a word was declared that is no action. */
 static bool
 guard_classify(
@@ -177,7 +189,8 @@ guard_classify(
 		action = guard_name_action(subject->tool);
 		how = action == GUARD_UNKNOWN ? 2 : 1;
 	}
-	decision->actions = (guard_actions)(GUARD_BIT(action) | signals);
+	decision->actions = (guard_actions)(GUARD_BIT(action) | signals |
+					    guard_named_risk(subject));
 	decision->classified = words[how][signals != 0];
 	return known;
 }

@@ -118,12 +118,14 @@ guard_make_listed(const json_t *agents, const char *slug)
 		   : 0;
 }
 
-/* The host's list for the agent; what the team does not allow is not in. */
+/* The host's list for the agent; what the team does not allow, or the agent
+ * itself does not ask for, is not in. */
 static guard_actions
-guard_make_agreed(const struct config *config, const char *agent)
+guard_make_agreed(
+    const struct config *config, const char *agent, const json_t *asks)
 {
 	const json_t *team = config_ceiling(config, "guard.agent_overrides");
-	guard_actions agreed;
+	guard_actions agreed, asked = 0;
 	enum guard_answer most;
 	char key[64];
 
@@ -133,6 +135,8 @@ guard_make_agreed(const struct config *config, const char *agent)
 	    config_json(config, "guard.agent_overrides"), agent);
 	if (team != NULL)
 		agreed &= guard_make_listed(team, agent);
+	if (asks != NULL)
+		agreed &= guard_plan_bits(asks, &asked) ? asked : 0;
 	for (unsigned i = 0; i < GUARD_ACTION_COUNT; i++) {
 		guard_make_key((enum guard_action)i, key);
 		if (guard_make_word(config_ceiling(config, key), &most) &&
@@ -269,7 +273,8 @@ guard_make_plan(const struct guard_make *make)
 	    "{s:b, s:s, s:b, s:o, s:b, s:b, s:b, s:b, s:b, s:o, s:o, s:o}",
 	    "strict", config_bool(make->config, "guard.strict"), "tier",
 	    tier_name(make->tier), "agent", make->agent != NULL, "agreed",
-	    guard_plan_list(guard_make_agreed(make->config, make->agent)),
+	    guard_plan_list(
+		guard_make_agreed(make->config, make->agent, make->agent_asks)),
 	    "network", make->reaches || guard_make_reaches(make->entry),
 	    "code_execution",
 	    guard_make_is_level(make->entry, "code_execution_level"),

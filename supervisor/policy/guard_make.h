@@ -22,6 +22,9 @@ struct guard_make {
 	const json_t *consented; /* of consent.h; NULL: nothing is agreed to */
 	const char *slug;
 	const char *agent; /* slug of the agent that calls; NULL: none */
+	/* Its manifest's pre_approved_actions: of what the host approves only
+	 * these. NULL: all of it. */
+	const json_t *agent_asks;
 	enum tier tier;
 	bool reaches; /* hosts beyond those of the entry: --allow */
 	bool inside;  /* it runs in a sandbox */

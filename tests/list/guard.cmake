@@ -11,3 +11,4 @@ add_machine_test(gate_guard SOURCES ${CMAKE_SOURCE_DIR}/tests/support/gate_scrip
     LIBRARIES gate_core)
 add_scenario(guard_rate TIMEOUT 240)
 add_scenario(guard_run TIMEOUT 400)
+add_scenario(guard_agent TIMEOUT 300)

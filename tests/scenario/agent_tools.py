@@ -73,6 +73,7 @@ def clients(home):
     out = run(home, "sdk", "socket", "started", "rebinding", "many")
     names = ["odd__" + n for n in (
         "echo", "started", "never", "cancelled", "die", "big", "noise", "other", "where",
+        "get_thing", "delete_thing", "send_thing", "poses", "claims",
         "append")] + ["keeper__echo", "keeper__append"]
     for way in ("sdk", "socket"):
         got = out.get(way, {})

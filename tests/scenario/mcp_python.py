@@ -9,6 +9,7 @@ import mcp_setup
 import package_registry
 from harness import check
 from internet import DNSServer
+from mcp_client import Client
 from mcp_clients import inspector, sdk, text
 from test_ca import TestCA
 
@@ -18,7 +19,12 @@ import json, os, sys, time
 TOOLS = [{"name": "where", "description": "says where it runs",
           "inputSchema": {"type": "object"}},
          {"name": "count", "description": "counts, with progress",
+          "inputSchema": {"type": "object"}},
+         {"name": "delete_rows", "description": "deletes",
+          "inputSchema": {"type": "object"}},
+         {"name": "get_called", "description": "every call there was",
           "inputSchema": {"type": "object"}}]
+CALLED = []
 
 
 def say(**message):
@@ -26,6 +32,9 @@ def say(**message):
 
 
 def call(params):
+    CALLED.append(params["name"])
+    if params["name"] == "get_called":
+        return json.dumps(CALLED)
     if params["name"] == "count":
         token = params.get("_meta", {}).get("progressToken")
         for step in range(1, 4):
@@ -75,7 +84,7 @@ try:
         ["ping"]])
     results = [r.get("ok", r) for r in out.get("results", [{}] * 4)]
     check("its tools are listed", [t["name"] for t in results[0].get(
-        "tools", [])] == ["where", "count"], results[0])
+        "tools", [])] == ["where", "count", "delete_rows", "get_called"], results[0])
     place = json.loads(text(results[1]) or "{}")
     check("it runs from the sealed volume, as nobody of the host",
           place.get("file", "").startswith("/pack/") and
@@ -86,6 +95,43 @@ try:
     called, raw = inspector(home, "plain-server", "--method", "tools/call",
                             "--tool-name", "where")
     check("the Inspector calls a tool", "/pack/" in text(called), raw)
+    # Guard in front of it: what it denies the server never sees.
+    result = harness.agentnode(home, "guard", "check",
+                               "plain-server/delete_rows", "--json")
+    check("guard check knows its tools", result.code == 0 and result.json()[
+        "action_types"] == ["delete"] and result.json()["consent"], result)
+    harness.agentnode(home, "guard", "set", "delete", "deny")
+    one = Client(mcp_setup.run_words("plain-server"),
+                 env=harness.environment(home))
+    one.initialize(60)
+
+    def reason(tool, **arguments):
+        said = one.ask("tools/call", 30, name=tool, arguments=arguments)
+        return said.get("error", {}).get("data", {}).get("reason", "made")
+
+    check("a tool that deletes is denied, others are not", [
+        reason("delete_rows"), reason("where"), reason("where", a="../x"),
+        reason("count", **{"n": {"../y": 1}})] == [
+            "guard_denied", "made", "guard_arguments", "guard_arguments"])
+    said = one.ask("tools/call", 30, name="get_called", arguments={})
+    check("nothing of what was denied reached it", json.loads(
+        text(said.get("result", {})) or "[]") == ["where", "get_called"], said)
+    one.close()
+    harness.agentnode(home, "guard", "unset", "delete")
+    one = Client(mcp_setup.run_words("plain-server"),
+                 env=harness.environment(home))
+    one.initialize(60)
+    check("the consent of the installation covers it then",
+          reason("delete_rows") == "made")
+    one.close()
+    denied = [r["fields"] for r in harness.agentnode(
+        home, "audit", "show", "--json", "--last", "1000").json()["records"]
+        if r["event"] == "guard_decision"]
+    check("each denial is on record", [
+        (r["package"], r["tool"], r["code"]) for r in denied] == [
+        ("plain-server", "delete_rows", "guard_denied"),
+        ("plain-server", "where", "guard_arguments"),
+        ("plain-server", "count", "guard_arguments")], denied)
     log = os.path.join(home, ".agentnode", "log", "agentnode-gate.jsonl")
     check("its noise is in the log only", any(
         e["event"] == "mcp_noise" for e in harness.json_lines(log)))

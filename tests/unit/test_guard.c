@@ -46,6 +46,8 @@ oracle_set(const struct facts *f, char set[9])
 		const char *a = actions[i];
 
 		set[i] = (char)(strcmp(a, base) == 0 ||
+				(strcmp(a, f->by_name) == 0 &&
+				    is(a, " write_external delete execute ")) ||
 				(f->network && is(a, " network_egress ")) ||
 				(f->code && is(a, " execute ")) ||
 				(f->connector && is(a, " credential_use ")));

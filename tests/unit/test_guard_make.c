@@ -92,6 +92,22 @@ agents(void **state)
 	assert_string_equal(judge(&make, "delete_x"), "");
 	/* Allowed for all, but not for an agent that nobody approved. */
 	assert_string_equal(judge(&make, "run_x"), "guard_consent");
+	/* What the agent's manifest asks for only narrows that. */
+	make.agent_asks = json_pack("[s, s]", "execute", "read");
+	assert_string_equal(judge(&make, "delete_x"), "guard_consent");
+	assert_string_equal(judge(&make, "run_x"), "guard_consent");
+	json_decref((json_t *)(uintptr_t)make.agent_asks);
+	make.agent_asks = json_pack("[s, s]", "execute", "delete");
+	assert_string_equal(judge(&make, "delete_x"), "");
+	assert_string_equal(judge(&make, "run_x"), "guard_consent");
+	json_decref((json_t *)(uintptr_t)make.agent_asks);
+	make.agent_asks = json_pack("[s, s]", "delete", "everything");
+	assert_string_equal(judge(&make, "delete_x"), "guard_consent");
+	json_decref((json_t *)(uintptr_t)make.agent_asks);
+	make.agent_asks = json_array();
+	assert_string_equal(judge(&make, "delete_x"), "guard_consent");
+	json_decref((json_t *)(uintptr_t)make.agent_asks);
+	make.agent_asks = NULL;
 	make.agent = "other";
 	assert_string_equal(judge(&make, "delete_x"), "guard_consent");
 	assert_string_equal(judge(&make, "get_x"), "");

@@ -261,6 +261,35 @@ test_manifest_orchestration(void **state)
 	    "steps[0].run is no field");
 }
 
+static void
+test_manifest_actions(void **state)
+{
+	static const char *const rows[][2] = {
+	    {"[]", NULL},
+	    {"null", NULL},
+	    {"[\"delete\",\"execute\"]", NULL},
+	    {"[\"delete\",\"unknown\"]", "pre_approved_actions[1] must be"},
+	    {"[\"Delete\"]", "pre_approved_actions[0] must be"},
+	    {"[1]", "pre_approved_actions[0]"},
+	    {"\"delete\"", "pre_approved_actions"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		json_t *manifest = test_manifest_load(test_manifest_good);
+		struct json_fault fault = {""};
+
+		json_object_set_new(json_object_get(manifest, "agent"),
+		    "pre_approved_actions", test_manifest_load(rows[i][0]));
+		manifest_check(manifest, &fault);
+		if (rows[i][1] == NULL)
+			assert_string_equal(fault.text, "");
+		else if (strstr(fault.text, rows[i][1]) == NULL)
+			fail_msg("%s: %s", rows[i][0], fault.text);
+		json_decref(manifest);
+	}
+}
+
 int
 main(void)
 {
@@ -270,6 +299,7 @@ main(void)
 	    cmocka_unit_test(test_manifest_null),
 	    cmocka_unit_test(test_manifest_refused),
 	    cmocka_unit_test(test_manifest_orchestration),
+	    cmocka_unit_test(test_manifest_actions),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
