@@ -34,16 +34,17 @@ struct sandbox_mount {
 
 struct sandbox_tmpfs {
 	const char *target;
-	uint64_t size; /* bytes */
-	bool exec;     /* build sandboxes only */
+	uint64_t size;
+	bool exec; /* build, selftest, exec alone */
 };
 
-/* A tree stream into (before go) or out of (at the end) a tmpfs. */
+/* A tree stream into (before go) or out of (at the end) a tmpfs;
+ * is_results: out as a result stream. */
 struct sandbox_tree {
 	const char *path;
 	int fd; /* import: read end; export: write end; borrowed */
-	bool is_export;
-	uint64_t max_bytes, max_files;
+	bool is_export, is_results;
+	uint64_t max_bytes, max_files, max_file; /* of is_results alone */
 };
 
 /* Served by a process of the caller's, and under /run/agentnode. */
@@ -59,10 +60,9 @@ struct sandbox_limits {
 };
 
 struct sandbox_spec {
-	const char *kind;    /* "mcp", "build", "selftest", "exec" */
-	const char *package; /* slug, for labels and audit */
-	/* tier: as judged, for audit; NULL: no package of one */
-	const char *version, *tier;
+	const char *kind;               /* "mcp", "build", "exec", ... */
+	const char *package;            /* slug, for labels and audit */
+	const char *version, *tier;     /* as judged; NULL: no package */
 	const char *image;              /* name@sha256:<64 hex> */
 	const struct native_view *view; /* else; without image and mounts */
 	const char *const *argv;        /* NULL-terminated */
@@ -94,6 +94,8 @@ struct sandbox_outcome {
 
 struct sandbox_handlers {
 	void (*on_go)(struct sandbox *sandbox, void *context); /* or NULL */
+	/* All of the workload is dead; trees come next. Or NULL. */
+	void (*on_exit)(struct sandbox *sandbox, void *context);
 	/* The listener of ports[index], checked; fd is taken. */
 	void (*on_port)(
 	    struct sandbox *sandbox, size_t index, int fd, void *context);

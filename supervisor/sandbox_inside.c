@@ -206,6 +206,8 @@ sandbox_inside_on_status(const struct init_status *status, void *context)
 		outcome->exit_code = status->exit_code;
 		outcome->signal = status->signal;
 	}
+	if (sandbox->handlers.on_exit != NULL)
+		sandbox->handlers.on_exit(sandbox, sandbox->context);
 	sandbox_enter(sandbox, SANDBOX_EXPORT, "the workload ended");
 }
 

@@ -151,6 +151,14 @@ sandbox_plan_tmpfs(struct sandbox_plan *plan, const char *target, uint64_t size,
 	return RESULT_OK;
 }
 
+/* No package's code runs in one of these after it was sealed. */
+static bool
+sandbox_plan_may_exec(const char *kind)
+{
+	return strcmp(kind, "build") == 0 || strcmp(kind, "selftest") == 0 ||
+	       strcmp(kind, "exec") == 0;
+}
+
 /* /tmp, HOME, the socket directory, and what the spec asks for. */
 static enum result
 sandbox_plan_places(struct sandbox_plan *plan, const struct config *config,
@@ -171,11 +179,11 @@ sandbox_plan_places(struct sandbox_plan *plan, const struct config *config,
 
 		if (one->target == NULL)
 			continue;
-		if (one->exec && strcmp(plan->kind, "build") != 0 &&
-		    strcmp(plan->kind, "selftest") != 0)
+		if (one->exec && !sandbox_plan_may_exec(plan->kind))
 			return sandbox_plan_fail(fault, RESULT_REFUSED,
 			    "bad_spec",
-			    "an executable tmpfs is for build sandboxes only");
+			    "an executable tmpfs is for build and exec "
+			    "sandboxes only");
 		plan->setup.writable_exec |= one->exec ? 1 : 0;
 		result = sandbox_plan_tmpfs(
 		    plan, one->target, one->size, 0700, one->exec);

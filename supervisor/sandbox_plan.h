@@ -28,8 +28,8 @@ struct native_plan; /* supervisor/engine/native_plan.h */
 struct sandbox_plan_tree {
 	char path[INIT_PATH_MAX];
 	int fd; /* owned */
-	bool is_export;
-	uint64_t max_bytes, max_files;
+	bool is_export, is_results;
+	uint64_t max_bytes, max_files, max_file;
 };
 
 /* A volume with a content hash: where it is seen, and the directory that

@@ -178,6 +178,8 @@ sandbox_plan_go_trees(
 		(void)snprintf(to->path, sizeof(to->path), "%s", from->path);
 		to->fd = -1;
 		to->is_export = from->is_export;
+		to->is_results = from->is_results;
+		to->max_file = from->max_file;
 		to->max_bytes = from->max_bytes;
 		to->max_files = from->max_files;
 		plan->tree_count++;

@@ -318,6 +318,14 @@ sandbox_steps_checks(struct sandbox *sandbox)
 
 /* ---- trees in and out, go, bye ---- */
 
+static enum init_type
+sandbox_steps_tree_type(const struct sandbox_plan_tree *tree)
+{
+	if (!tree->is_export)
+		return INIT_IMPORT;
+	return tree->is_results ? INIT_RESULTS : INIT_EXPORT;
+}
+
 /* The next tree of this direction, or the state after. */
 void
 sandbox_steps_tree(struct sandbox *sandbox)
@@ -325,6 +333,7 @@ sandbox_steps_tree(struct sandbox *sandbox)
 	struct sandbox_plan *plan = &sandbox->plan;
 	bool is_export = sandbox->state == SANDBOX_EXPORT;
 	struct sandbox_plan_tree *tree;
+	struct wiring_fd_tree job;
 
 	/* A workload that never ran leaves nothing to copy out. */
 	while (sandbox->next_tree < plan->tree_count &&
@@ -337,8 +346,12 @@ sandbox_steps_tree(struct sandbox *sandbox)
 		return;
 	}
 	tree = &plan->trees[sandbox->next_tree];
-	if (wiring_fd_send_tree(sandbox->wiring, is_export, tree->path,
-		tree->max_bytes, tree->max_files, tree->fd) != RESULT_OK)
+	job = (struct wiring_fd_tree){.type = sandbox_steps_tree_type(tree),
+	    .path = tree->path,
+	    .max_bytes = tree->max_bytes,
+	    .max_files = tree->max_files,
+	    .max_file = tree->max_file};
+	if (wiring_fd_send_tree(sandbox->wiring, &job, tree->fd) != RESULT_OK)
 		sandbox_close(
 		    sandbox, "init_died", "init cannot be told to copy files");
 	fd_close(&tree->fd); /* init's child has it */

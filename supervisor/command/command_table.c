@@ -21,6 +21,7 @@ extern const struct command command_explain_rows[];
 extern const struct command command_mcp_rows[];
 extern const struct command command_mcp_client_rows[];
 extern const struct command command_run_rows[];
+extern const struct command command_exec_rows[];
 extern const struct command command_agent_rows[];
 extern const struct command command_consent_rows[];
 extern const struct command command_audit_rows[];
@@ -44,6 +45,7 @@ const struct command *const command_groups[] = {
     command_mcp_rows,
     command_mcp_client_rows,
     command_run_rows,
+    command_exec_rows,
     command_agent_rows,
     command_install_rows,
     command_validate_rows,

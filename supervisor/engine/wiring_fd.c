@@ -372,18 +372,18 @@ wiring_fd_record(enum init_type type)
 }
 
 enum result
-wiring_fd_send_tree(struct wiring_fd *wiring, bool is_export, const char *path,
-    uint64_t max_bytes, uint64_t max_files, int fd)
+wiring_fd_send_tree(
+    struct wiring_fd *wiring, const struct wiring_fd_tree *tree, int fd)
 {
-	struct init_tree tree = {
-	    .record = wiring_fd_record(is_export ? INIT_EXPORT : INIT_IMPORT),
-	    .max_bytes = max_bytes,
-	    .max_files = max_files};
-	int len = snprintf(tree.path, sizeof(tree.path), "%s", path);
+	struct init_tree job = {.record = wiring_fd_record(tree->type),
+	    .max_bytes = tree->max_bytes,
+	    .max_files = tree->max_files,
+	    .max_file = tree->max_file};
+	int len = snprintf(job.path, sizeof(job.path), "%s", tree->path);
 
-	if (len < 0 || (size_t)len >= sizeof(tree.path))
+	if (len < 0 || (size_t)len >= sizeof(job.path))
 		return RESULT_TOO_LONG;
-	return fd_send(wiring->control, &tree, sizeof(tree), &fd, 1);
+	return fd_send(wiring->control, &job, sizeof(job), &fd, 1);
 }
 
 enum result

@@ -53,8 +53,14 @@ ino_t wiring_fd_socket(const struct wiring_fd *wiring);
 /* The engine has them now: close our copies, so that an end is seen. */
 void wiring_fd_passed(struct wiring_fd *wiring);
 
-enum result wiring_fd_send_tree(struct wiring_fd *wiring, bool is_export,
-    const char *path, uint64_t max_bytes, uint64_t max_files, int fd);
+/* type is INIT_IMPORT, INIT_EXPORT or INIT_RESULTS; fd is borrowed. */
+struct wiring_fd_tree {
+	enum init_type type;
+	const char *path;
+	uint64_t max_bytes, max_files, max_file;
+};
+enum result wiring_fd_send_tree(
+    struct wiring_fd *wiring, const struct wiring_fd_tree *tree, int fd);
 /* secret_fd -1: none. */
 enum result wiring_fd_send_go(
     struct wiring_fd *wiring, int go_fd, int secret_fd);

@@ -215,6 +215,7 @@ init_allowed(const struct init *init, uint32_t type)
 	case INIT_GO:
 		return init->state == INIT_STATE_READY && init->tree == 0;
 	case INIT_EXPORT:
+	case INIT_RESULTS:
 		return init->state == INIT_STATE_ENDED && init->tree == 0;
 	case INIT_KILL:
 	case INIT_BYE:
@@ -245,7 +246,7 @@ init_on_message(struct init *init)
 	}
 	if (result == INIT_CHANNEL_BAD || !init_allowed(init, type))
 		init_die(INIT_STEP_RECORD, EPROTO, INIT_EXIT_PROTOCOL);
-	if (type == INIT_IMPORT || type == INIT_EXPORT)
+	if (type == INIT_IMPORT || type == INIT_EXPORT || type == INIT_RESULTS)
 		init_move_tree(init, &message);
 	else if (type == INIT_GO)
 		init_go_now(init, &message);

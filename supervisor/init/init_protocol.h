@@ -38,13 +38,14 @@ enum init_type {
 	INIT_EXPORT,    /* init_tree + 1 fd: write path as a tree stream */
 	INIT_KILL,      /* init_record: kill the workload, then STATUS */
 	INIT_BYE,       /* init_record: exit */
+	INIT_RESULTS,   /* init_tree + 1 fd: write path as a result stream */
 	/* init to supervisor */
 	INIT_HELLO = 64, /* init_record; its pid comes by SCM_CREDENTIALS */
 	INIT_LISTENER,   /* init_record (value = index) + 1 fd */
 	INIT_REPORT,     /* init_record + 1 fd: sealed memfd, init_report */
 	INIT_IMPORTED,   /* init_record, value = 0 or errno */
 	INIT_STATUS,     /* struct init_status */
-	INIT_EXPORTED,   /* init_record, value = 0 or errno */
+	INIT_EXPORTED,   /* the same, of EXPORT and RESULTS */
 	INIT_FAILED,     /* init_record, value = errno, step = enum init_step */
 };
 
@@ -95,8 +96,8 @@ struct init_setup {
 
 struct init_tree {
 	struct init_record record;
-	uint64_t max_bytes; /* bound on file content */
-	uint64_t max_files;
+	/* Bounds on file content; max_file: RESULTS, bytes of one file. */
+	uint64_t max_bytes, max_files, max_file;
 	char path[INIT_PATH_MAX];
 };
 

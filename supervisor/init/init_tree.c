@@ -18,6 +18,7 @@
 #include "supervisor/init/init_child.h"
 #include "supervisor/init/init_filter.h"
 #include "supervisor/init/init_landlock.h"
+#include "supervisor/init/init_results.h"
 
 #define INIT_TREE_COPY_SIZE 65536U
 
@@ -97,18 +98,34 @@ init_tree_open_folder(int root, const char *path)
 	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
 }
 
+static int
+init_tree_move(const struct init_tree *job, int root, int stream_fd)
+{
+	struct init_tree_bound bound = {job->max_bytes, job->max_files};
+	const struct init_results_bound most = {
+	    job->max_bytes, job->max_file, job->max_files};
+
+	if (job->record.type == INIT_IMPORT)
+		return init_import_run(root, stream_fd, bound);
+	if (job->record.type == INIT_EXPORT)
+		return init_export_run(root, stream_fd, bound);
+	return init_results_run(root, stream_fd, &most);
+}
+
 /* Does not return. */
 static void
 init_tree_child(
     const struct init_tree *job, int stream_fd, int landlock_required)
 {
 	bool import = job->record.type == INIT_IMPORT;
-	struct init_tree_bound bound = {job->max_bytes, job->max_files};
 	int fds[2] = {stream_fd, -1};
 	int error;
 
 	(void)signal(SIGPIPE, SIG_IGN);
 	(void)umask(S_IWGRP | S_IWOTH);
+	/* The workload may have closed its own directory to itself. */
+	if (job->record.type == INIT_RESULTS)
+		(void)chmod(job->path, S_IRWXU);
 	fds[1] =
 	    open(job->path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fds[1] < 0)
@@ -120,8 +137,7 @@ init_tree_child(
 	if (error == 0)
 		error = init_filter_enter();
 	if (error == 0)
-		error = import ? init_import_run(fds[1], fds[0], bound)
-			       : init_export_run(fds[1], fds[0], bound);
+		error = init_tree_move(job, fds[1], fds[0]);
 	_exit(error);
 }
 

@@ -13,8 +13,8 @@
 #include "supervisor/init/init_protocol.h"
 #include "supervisor/init/tree_stream.h"
 
-/* Starts the child for an INIT_IMPORT or INIT_EXPORT; does not take the
- * stream. Its exit status is 0 or an errno. */
+/* Starts the child for an INIT_IMPORT, INIT_EXPORT or INIT_RESULTS; does not
+ * take the stream. Its exit status is 0 or an errno. */
 pid_t init_tree_start(
     const struct init_tree *job, int stream_fd, int landlock_required);
 /* The errno in a wait status. */

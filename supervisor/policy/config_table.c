@@ -180,6 +180,19 @@ const struct config_key config_table[] = {
 	LIST("packs.unrestricted_network", CONFIG_ANY, CONFIG_BOTH, NULL, 256,
 	    "Tool packs that ask for an open network and get what egress.allow "
 	    "has; all others of them get none."),
+	INT("exec.timeout_s", CONFIG_LEAST, 1, 43200, "10",
+	    "Longest time of a command of exec without --timeout."),
+	INT("exec.timeout_max_s", CONFIG_LEAST, 1, 43200, "3600",
+	    "Longest time that --timeout of exec may ask for."),
+	SIZE("exec.output_max", CONFIG_LEAST, 1, MIB, "8k",
+	    "Bytes of each output and file of a command of exec that are "
+	    "shown without --max-output."),
+	SIZE("exec.scratch_size", CONFIG_LEAST, MIB, 64 * GIB, "64m",
+	    "Size of the scratch directory of a command of exec."),
+	INT("exec.files_max", CONFIG_LEAST, 0, 4096, "100",
+	    "Files of a command of exec that are shown."),
+	SIZE("exec.files_size", CONFIG_LEAST, 0, 4 * MIB, "1m",
+	    "Bytes of all files of a command of exec that are shown."),
 	CHOICE("auth.backend", CONFIG_FIX, config_table_auth, "secret_service",
 	    NULL,
 	    "Where 'auth set' stores keys: the desktop's keychain, systemd "

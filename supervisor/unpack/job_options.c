@@ -59,9 +59,9 @@ job_options_read(struct job_options *job, const json_t *options, unsigned flags,
 {
 	static const char *const keys[] = {"max_bytes", "max_files", "root",
 	    "strip", "prefix", "only", "links", "package", "version", "entry",
-	    "seal", NULL};
+	    "seal", "max_total", NULL};
 	int64_t bytes = (int64_t)UNPACK_BYTES_MAX, files = UNPACK_FILES_MAX;
-	int64_t root = 0;
+	int64_t root = 0, total = 0;
 
 	json_field_only(options, "options", keys, fault);
 	json_field_int_opt(
@@ -84,6 +84,10 @@ job_options_read(struct job_options *job, const json_t *options, unsigned flags,
 	if ((flags & JOB_OPTIONS_ENTRY) != 0)
 		json_field_string_opt(options, "options", "entry",
 		    TREE_STREAM_PATH_MAX, &job->entry, fault);
+	if ((flags & JOB_OPTIONS_TOTAL) != 0)
+		json_field_int(options, "options", "max_total", 0,
+		    (int64_t)UNPACK_BYTES_MAX, &total, fault);
+	job->max_total = (uint64_t)total;
 	if ((flags & JOB_OPTIONS_SEAL) != 0)
 		json_field_bool_opt(
 		    options, "options", "seal", &job->seal, fault);

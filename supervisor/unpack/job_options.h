@@ -15,7 +15,7 @@ struct job_options {
 	struct unpack_io *io;
 	const struct unpack_config *config;
 	const int *fds; /* borrowed; as many as the job's row says */
-	uint64_t max_bytes, max_files;
+	uint64_t max_bytes, max_files, max_total;
 	int root_fd; /* borrowed; -1 unless the job works on a root */
 	struct archive_source_spec archive;
 	const char *package, *version, *entry; /* borrowed, may be NULL */
@@ -30,6 +30,7 @@ enum job_options_flag {
 	JOB_OPTIONS_PACKAGE = 4, /* "package", "version", required */
 	JOB_OPTIONS_ENTRY = 8,   /* "entry" */
 	JOB_OPTIONS_SEAL = 16,   /* "seal" */
+	JOB_OPTIONS_TOTAL = 32,  /* "max_total", required */
 };
 
 /* Fill the options part of job (config is set before); everything borrowed

@@ -10,6 +10,7 @@
 
 #include "common/event_loop.h"
 #include "supervisor/unpack/archive_source.h"
+#include "supervisor/unpack/collect.h"
 #include "supervisor/unpack/describe.h"
 #include "supervisor/unpack/job_options.h"
 #include "supervisor/unpack/pack_judge.h"
@@ -362,6 +363,15 @@ job_table_manifest(struct job_options *job)
 	return describe_manifest(job->io, job->root_fd, &job->result);
 }
 
+static enum result
+job_table_collect(struct job_options *job)
+{
+	const struct collect_bound bound = {
+	    job->max_bytes, job->max_files, job->max_total};
+
+	return collect_run(job->io, job->fds, &bound, &job->result);
+}
+
 static const struct job_table_row job_table_table[] = {
     {UNPACK_JOB_HASH_TREE, JOB_OPTIONS_ROOT | JOB_OPTIONS_SEAL, 0,
 	job_table_hash_tree},
@@ -384,6 +394,8 @@ static const struct job_table_row job_table_table[] = {
     {UNPACK_JOB_PACK_ARCHIVE, JOB_OPTIONS_ARCHIVE, 2, job_table_pack_archive},
     {UNPACK_JOB_PIP_REPORT, JOB_OPTIONS_ARCHIVE, 2, job_table_pip_report},
     {UNPACK_JOB_MERGE, JOB_OPTIONS_ARCHIVE, 3, job_table_merge},
+    {UNPACK_JOB_COLLECT, JOB_OPTIONS_TOTAL, COLLECT_FD_COUNT,
+	job_table_collect},
     {UNPACK_JOB_MANIFEST, JOB_OPTIONS_ROOT, 0, job_table_manifest},
     {NULL, 0, 0, NULL},
 };

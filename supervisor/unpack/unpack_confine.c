@@ -21,6 +21,7 @@ static const struct confine_syscall unpack_confine_syscalls[] = {
     {__NR_poll, CONFINE_ALLOW, 0, "unpack_io_wait, main_receive"},
     {__NR_ppoll, CONFINE_ALLOW, 0, "poll (arm64)"},
     {__NR_lseek, CONFINE_ALLOW, 0, "archive_source_on_seek, rewinddir"},
+    {__NR_pread64, CONFINE_ALLOW, 0, "collect_handed_pread"},
     {__NR_getdents64, CONFINE_ALLOW, 0, "tree_walk_list"},
     {__NR_sysinfo, CONFINE_ALLOW, 0, "qsort"},
     {__NR_fstatfs, CONFINE_ALLOW, 0, "tree_stat_begin"},

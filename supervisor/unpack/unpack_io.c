@@ -54,37 +54,48 @@ unpack_io_deadline(struct unpack_io *io, int *left_r)
 	return RESULT_OK;
 }
 
-/* Wait until fd has an event; fd -1 only looks at the control socket. */
-static enum result
-unpack_io_wait(struct unpack_io *io, int fd, short events)
+enum result
+unpack_io_poll(struct unpack_io *io, struct pollfd *polls, size_t count)
 {
-	struct pollfd polls[2] = {
-	    {.fd = io->control_fd, .events = POLLRDHUP},
-	    {.fd = fd, .events = events},
-	};
+	struct pollfd all[UNPACK_IO_POLL_MAX + 1] = {
+	    {.fd = io->control_fd, .events = POLLRDHUP}};
 	enum result result;
-	int left = 0, count;
+	int left = 0, some;
 
+	for (size_t i = 0; i < count; i++)
+		all[i + 1] = polls[i];
 	for (;;) {
 		result = unpack_io_deadline(io, &left);
 		if (result != RESULT_OK)
 			return result;
-		count = poll(polls, 2, fd >= 0 ? left : 0);
-		if (count < 0 && errno != EINTR)
+		some = poll(all, count + 1, count > 0 ? left : 0);
+		if (some < 0 && errno != EINTR)
 			return unpack_io_fault(
 			    io, UNPACK_UNREADABLE, "poll: %m");
-		if (count > 0 &&
-		    (polls[0].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
+		if (some > 0 &&
+		    (all[0].revents & (POLLRDHUP | POLLHUP | POLLERR)) != 0)
 			_exit(IPC_EXIT_SUPERVISOR);
-		if (fd < 0 || (count > 0 && polls[1].revents != 0))
-			return RESULT_OK;
+		/* The control socket alone is looked at, not waited for. */
+		if (count == 0 || some > (all[0].revents != 0 ? 1 : 0))
+			break;
 	}
+	for (size_t i = 0; i < count; i++)
+		polls[i].revents = all[i + 1].revents;
+	return RESULT_OK;
+}
+
+static enum result
+unpack_io_wait(struct unpack_io *io, int fd, short events)
+{
+	struct pollfd one = {.fd = fd, .events = events};
+
+	return unpack_io_poll(io, &one, 1);
 }
 
 enum result
 unpack_io_check(struct unpack_io *io)
 {
-	return unpack_io_wait(io, -1, 0);
+	return unpack_io_poll(io, NULL, 0);
 }
 
 enum result

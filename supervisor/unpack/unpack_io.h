@@ -9,12 +9,14 @@
 #ifndef SUPERVISOR_UNPACK_UNPACK_IO_H
 #define SUPERVISOR_UNPACK_UNPACK_IO_H
 
+#include <poll.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "common/result.h"
 
 #define UNPACK_IO_NAME_MAX 160U
+#define UNPACK_IO_POLL_MAX 4U
 
 struct unpack_io {
 	int control_fd;
@@ -34,6 +36,10 @@ const char *unpack_io_name(const char *name, size_t len);
 /* Up to size bytes; *len_r 0 at the end of input. */
 enum result unpack_io_read(
     struct unpack_io *io, int fd, void *bytes, size_t size, size_t *len_r);
+
+/* Wait until one of up to UNPACK_IO_POLL_MAX has an event. */
+enum result unpack_io_poll(
+    struct unpack_io *io, struct pollfd *polls, size_t count);
 
 /* Exits the process when the supervisor is gone; a fault when the deadline
  * passed. Called now and then by work that never waits. */

@@ -48,6 +48,12 @@
  *                                         fds: in, in (clean tars), out; one
  *                tree of both; a file that is in both is a fault
  *
+ * collect        {"max_bytes" (of each text),"max_files","max_total"}
+ *                                         fds: list, two outputs of a
+ *                command, its result stream (init/result_stream.h), the
+ *                tree stream of what it was given; writes what collect.h
+ *                says and answers {"complete"}
+ *
  * A stream of a failed job is cut: no end record, no end-of-archive block.
  * Cleaned trees have directories and 0755 files or 0644 files, owner 0, one
  * fixed mtime, and links that stay inside.
@@ -71,6 +77,7 @@
 #define UNPACK_JOB_PACK_ARCHIVE "pack_archive"
 #define UNPACK_JOB_PIP_REPORT "pip_report"
 #define UNPACK_JOB_MERGE "merge"
+#define UNPACK_JOB_COLLECT "collect"
 
 #define UNPACK_ROOTS_MAX 4U
 #define UNPACK_FILES_MAX 1000000U     /* entries of one tree */

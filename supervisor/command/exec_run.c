@@ -1,0 +1,377 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The story of one command: the ledger first, then the boundary and the
+ * reader of what comes of it side by side; at the end or the time limit
+ * everything of the command dies, what it left comes out, and the reader
+ * says what it was. Called by command_exec; it must never leave with
+ * something that lives, nor look at a byte of the command's itself.
+ */
+#include "supervisor/command/exec_run.h"
+
+#include <event2/event.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "common/event_loop.h"
+#include "common/log.h"
+#include "supervisor/command/command.h"
+#include "supervisor/command/mcp_run_refused.h"
+#include "supervisor/command/run_log.h"
+#include "supervisor/exec/exec_collect.h"
+#include "supervisor/exec/exec_plan.h"
+#include "supervisor/exec/exec_print.h"
+#include "supervisor/exec/exec_result.h"
+#include "supervisor/policy/audit.h"
+
+#define EXEC_RUN_SIGNALS 3U
+#define EXEC_RUN_COLLECT_MS 10000U
+
+enum exec_run_state {
+	EXEC_RUN_LEDGER,  /* until the ledger is ready */
+	EXEC_RUN_OPEN,    /* the boundary comes to life, lives, ends */
+	EXEC_RUN_CLOSING, /* it ended; the reader comes to its end */
+	EXEC_RUN_ENDED
+};
+
+struct exec_run {
+	enum exec_run_state state; /* assigned in exec_run_enter alone */
+	const struct exec_request *request;
+	struct exec_plan plan;
+	struct run_log log;
+	struct event_base *base;
+	struct audit *audit;
+	struct sandbox *sandbox;
+	struct exec_collect *collect;
+	struct event *signals[EXEC_RUN_SIGNALS];
+	struct event *timer; /* of the command, then of the reader */
+	struct event *later; /* what must not be done inside a callback */
+	uint64_t go_ms, duration_ms;
+	bool exited, sandbox_ended, collect_ended, timed_out;
+	struct sandbox_outcome outcome;
+	json_t *collected; /* owned */
+	char id[32];
+	char code[SANDBOX_CODE_MAX], detail[512]; /* first fault of ours */
+};
+
+static void
+exec_run_enter(struct exec_run *run, enum exec_run_state state, const char *why)
+{
+	static const char *const texts[] = {
+	    "ledger", "open", "closing", "ended"};
+
+	log_event(LOG_INFO_LEVEL, "exec_run_state",
+	    LOG_TEXT("from", texts[run->state]), LOG_TEXT("to", texts[state]),
+	    LOG_TEXT("why", why));
+	run->state = state;
+}
+
+static void
+exec_run_fault(struct exec_run *run, const char *code, const char *detail)
+{
+	if (run->code[0] != '\0')
+		return;
+	(void)snprintf(run->code, sizeof(run->code), "%s", code);
+	(void)snprintf(run->detail, sizeof(run->detail), "%s", detail);
+}
+
+/* The one way to an end: code "" is in order. */
+static void
+exec_run_close(struct exec_run *run, const char *code, const char *detail)
+{
+	if (code[0] != '\0')
+		exec_run_fault(run, code, detail);
+	if (run->sandbox != NULL && !run->sandbox_ended)
+		sandbox_stop(run->sandbox, code, detail);
+	event_active(run->later, EV_TIMEOUT, 0);
+}
+
+/* --- the end ------------------------------------------------------------ */
+
+/* From the loop, nothing of a part on the stack. */
+static void
+exec_run_on_later(evutil_socket_t fd, short what, void *context)
+{
+	struct timeval limit = event_loop_timeval(EXEC_RUN_COLLECT_MS);
+	struct exec_run *run = context;
+
+	(void)fd;
+	(void)what;
+	if (run->sandbox != NULL && !run->sandbox_ended)
+		return;
+	/* Its copies of the pipes go with it: the reader sees their end. */
+	sandbox_free(&run->sandbox);
+	if (run->collect != NULL)
+		exec_collect_given(run->collect);
+	if (run->state < EXEC_RUN_CLOSING) {
+		exec_run_enter(run, EXEC_RUN_CLOSING, "the boundary ended");
+		(void)event_add(run->timer, &limit);
+	}
+	if (run->collect != NULL && !run->collect_ended)
+		return;
+	if (run->state != EXEC_RUN_ENDED) {
+		exec_run_enter(run, EXEC_RUN_ENDED, "all parts ended");
+		event_loop_stop(run->base);
+	}
+}
+
+static void
+exec_run_on_collected(const json_t *answer, const char *detail, void *context)
+{
+	struct exec_run *run = context;
+
+	run->collect_ended = true;
+	if (answer != NULL)
+		run->collected = json_incref((json_t *)(uintptr_t)answer);
+	else
+		exec_run_close(run, "collect_failed", detail);
+	event_active(run->later, EV_TIMEOUT, 0);
+}
+
+static void
+exec_run_on_timer(evutil_socket_t fd, short what, void *context)
+{
+	struct exec_run *run = context;
+
+	(void)fd;
+	(void)what;
+	if (run->state == EXEC_RUN_CLOSING) {
+		run->collect_ended = true;
+		exec_run_close(run, "collect_failed",
+		    "what it left was not read within 10 s");
+		return;
+	}
+	if (run->exited)
+		return;
+	run->timed_out = true;
+	exec_run_close(run, "", "the time limit");
+}
+
+static void
+exec_run_took(struct exec_run *run)
+{
+	if (run->go_ms != 0 && !run->exited)
+		run->duration_ms = event_loop_now_ms() - run->go_ms;
+	run->exited = true;
+	(void)event_del(run->timer);
+}
+
+static void
+exec_run_on_exit(struct sandbox *sandbox, void *context)
+{
+	(void)sandbox;
+	exec_run_took(context);
+}
+
+static void
+exec_run_on_sandbox_end(struct sandbox *sandbox,
+    const struct sandbox_outcome *outcome, void *context)
+{
+	struct exec_run *run = context;
+
+	(void)sandbox;
+	exec_run_took(run);
+	run->sandbox_ended = true;
+	run->outcome = *outcome;
+	exec_run_close(run, outcome->code, outcome->detail);
+}
+
+static void
+exec_run_on_ledger_end(enum result result, const char *detail, void *context)
+{
+	(void)result;
+	exec_run_close(context, "audit_failed", detail);
+}
+
+static void
+exec_run_on_signal(evutil_socket_t number, short what, void *context)
+{
+	(void)number;
+	(void)what;
+	exec_run_close(context, "stopped", "a signal came");
+}
+
+/* --- the start ---------------------------------------------------------- */
+
+static void
+exec_run_on_go(struct sandbox *sandbox, void *context)
+{
+	struct exec_run *run = context;
+	struct timeval limit = {
+	    .tv_sec = (time_t)(run->plan.timeout_ms / 1000U),
+	    .tv_usec = (suseconds_t)(run->plan.timeout_ms % 1000U) * 1000};
+
+	(void)sandbox;
+	run->go_ms = event_loop_now_ms();
+	(void)event_add(run->timer, &limit);
+}
+
+static enum result
+exec_run_start_sandbox(struct exec_run *run)
+{
+	static const struct sandbox_handlers handlers = {
+	    .on_go = exec_run_on_go,
+	    .on_exit = exec_run_on_exit,
+	    .on_end = exec_run_on_sandbox_end};
+	const struct exec_collect_ends *ends = exec_collect_ends(run->collect);
+	struct sandbox_spec *spec = &run->plan.spec;
+	enum result result;
+
+	spec->stdout_fd = ends->out;
+	spec->stderr_fd = ends->err;
+	exec_plan_trees(&run->plan, ends->results);
+	result = sandbox_start(run->base, run->plan.run.config, run->audit,
+	    spec, &handlers, run, &run->sandbox);
+	if (result == RESULT_OK)
+		(void)snprintf(
+		    run->id, sizeof(run->id), "%s", sandbox_id(run->sandbox));
+	exec_collect_given(run->collect);
+	return result;
+}
+
+static void
+exec_run_on_ledger(enum result result, const char *detail, void *context)
+{
+	struct exec_run *run = context;
+
+	if (run->state != EXEC_RUN_LEDGER)
+		return;
+	if (result != RESULT_OK) {
+		exec_run_close(run, "audit_failed", detail);
+		return;
+	}
+	exec_run_enter(run, EXEC_RUN_OPEN, "the ledger is ready");
+	if (exec_run_start_sandbox(run) != RESULT_OK)
+		exec_run_close(run, "internal", "out of memory");
+}
+
+static enum result
+exec_run_events(struct exec_run *run)
+{
+	static const int numbers[EXEC_RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
+	enum result result = event_loop_new(&run->base);
+
+	if (result != RESULT_OK)
+		return result;
+	run->later = event_new(run->base, -1, 0, exec_run_on_later, run);
+	run->timer = event_new(run->base, -1, 0, exec_run_on_timer, run);
+	if (run->later == NULL || run->timer == NULL)
+		return RESULT_NO_MEMORY;
+	for (size_t i = 0; i < EXEC_RUN_SIGNALS; i++) {
+		run->signals[i] = evsignal_new(
+		    run->base, numbers[i], exec_run_on_signal, run);
+		if (run->signals[i] == NULL ||
+		    event_add(run->signals[i], NULL) != 0)
+			return RESULT_NO_MEMORY;
+	}
+	return RESULT_OK;
+}
+
+static bool
+exec_run_decide(struct exec_run *run)
+{
+	struct run_entry *entry = &run->plan.run;
+
+	if (exec_plan_make(run->request, &run->plan) == RESULT_OK)
+		return true;
+	/* That a credential was not handed over is a decision. */
+	if (entry->home[0] != '\0' && strcmp(entry->code, "env_refused") == 0)
+		mcp_run_refused_record(entry->home, "exec", EXEC_PLAN_NAME,
+		    entry->code, entry->fault.text);
+	exec_run_fault(run, entry->code, entry->fault.text);
+	return false;
+}
+
+/* All that can fail before something is started. */
+static bool
+exec_run_prepare(struct exec_run *run)
+{
+	if (!exec_run_decide(run))
+		return false;
+	if (exec_run_events(run) != RESULT_OK) {
+		exec_run_fault(run, "internal", "out of memory");
+		return false;
+	}
+	if (exec_collect_start(run->base, &run->plan, exec_run_on_collected,
+		run, &run->collect) != RESULT_OK) {
+		exec_run_fault(
+		    run, "collect_failed", "agentnode-unpack does not start");
+		return false;
+	}
+	if (audit_start(run->base, run->plan.run.home, exec_run_on_ledger, run,
+		&run->audit) != RESULT_OK) {
+		exec_run_fault(
+		    run, "audit_failed", "agentnode-ledger does not start");
+		return false;
+	}
+	audit_on_end(run->audit, exec_run_on_ledger_end, run);
+	return true;
+}
+
+static void
+exec_run_clear(struct exec_run *run)
+{
+	exec_collect_free(&run->collect);
+	sandbox_free(&run->sandbox);
+	audit_free(&run->audit);
+	for (size_t i = 0; i < EXEC_RUN_SIGNALS; i++) {
+		if (run->signals[i] != NULL)
+			event_free(run->signals[i]);
+	}
+	if (run->later != NULL)
+		event_free(run->later);
+	if (run->timer != NULL)
+		event_free(run->timer);
+	if (run->base != NULL)
+		event_base_free(run->base);
+	json_decref(run->collected);
+	exec_plan_clear(&run->plan);
+	log_flush();
+}
+
+static int
+exec_run_say(struct exec_run *run)
+{
+	struct exec_result_facts facts = {.request = run->request,
+	    .outcome = &run->outcome,
+	    .run = run->id,
+	    .code = run->code,
+	    .detail = run->detail,
+	    .timed_out = run->timed_out,
+	    .duration_ms = run->duration_ms,
+	    .collected = run->collected};
+	json_t *result;
+
+	if (!run->outcome.started && run->code[0] == '\0')
+		exec_run_fault(
+		    run, "stopped", "it was ended before it started");
+	result = exec_result_make(&facts);
+	if (result == NULL)
+		return command_error(COMMAND_INTERNAL, "out of memory");
+	if (run->request->json)
+		(void)command_print_json(result);
+	else
+		exec_print(result, stdout, stderr);
+	json_decref(result);
+	return exec_result_code(&facts);
+}
+
+int
+exec_run(const struct exec_request *request)
+{
+	struct exec_run run;
+	int code;
+
+	memset(&run, 0, sizeof(run));
+	run.request = request;
+	run.outcome.exit_code = -1;
+	if (exec_run_prepare(&run)) {
+		run_log_open(&run.log, run.base, &run.plan.run);
+		if (event_loop_run(run.base) != RESULT_OK)
+			exec_run_fault(&run, "internal", "the loop gave up");
+	}
+	code = exec_run_say(&run);
+	run_log_close(&run.log);
+	exec_run_clear(&run);
+	return code;
+}

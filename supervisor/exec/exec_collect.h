@@ -1,0 +1,38 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The pipes of a command, and the process that reads them: agentnode-unpack
+ * with the job collect. No byte of the command's is seen here but as text
+ * that it made. Used by exec_run.
+ */
+#ifndef SUPERVISOR_EXEC_EXEC_COLLECT_H
+#define SUPERVISOR_EXEC_EXEC_COLLECT_H
+
+#include <event2/event.h>
+#include <jansson.h>
+
+#include "supervisor/exec/exec_plan.h"
+
+struct exec_collect; /* opaque */
+
+/* answer is borrowed, as collect.h says; NULL: it failed, detail says how. */
+typedef void exec_collect_done(
+    const json_t *answer, const char *detail, void *context);
+
+/* The ends that the command gets; -1 once they were given away. */
+struct exec_collect_ends {
+	int out, err, results;
+};
+
+/* Start the reader. done comes once, when every copy of the three ends is
+ * closed, or when it failed; never before this returns. */
+enum result exec_collect_start(struct event_base *base,
+    const struct exec_plan *plan, exec_collect_done *done, void *context,
+    struct exec_collect **collect_r);
+/* Borrowed; closed by exec_collect_given. */
+const struct exec_collect_ends *exec_collect_ends(
+    const struct exec_collect *collect);
+void exec_collect_given(struct exec_collect *collect);
+/* Accepts NULL, clears. */
+void exec_collect_free(struct exec_collect **collect);
+
+#endif

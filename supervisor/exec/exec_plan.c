@@ -1,0 +1,237 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Plans one command; see exec_plan.h. Called by exec_run; must never take
+ * anything out of our own environment, nor plan a network that was not
+ * asked for.
+ */
+#include "supervisor/exec/exec_plan.h"
+
+#include <string.h>
+
+#include "common/log.h"
+
+#define EXEC_PLAN_SHOWN_MAX 256U
+#define EXEC_PLAN_ENTRIES_MAX 4096U /* listed by name */
+
+static enum result
+exec_plan_fail(struct exec_plan *plan, enum result result, const char *code,
+    const char *detail)
+{
+	if (detail != NULL)
+		json_field_fault(&plan->run.fault, "%s", detail);
+	return run_entry_fail(&plan->run, result, code);
+}
+
+static enum result
+exec_plan_config(struct exec_plan *plan)
+{
+	struct run_entry *run = &plan->run;
+	enum result result =
+	    config_home(run->home, sizeof(run->home), &run->fault);
+
+	if (result == RESULT_OK)
+		result = config_load(&run->config, &run->fault);
+	return result == RESULT_OK
+		   ? RESULT_OK
+		   : exec_plan_fail(plan, result, "bad_config", NULL);
+}
+
+static uint64_t
+exec_plan_size(const struct exec_plan *plan, const char *key)
+{
+	return (uint64_t)config_int(plan->run.config, key);
+}
+
+static enum result
+exec_plan_numbers(struct exec_plan *plan, const struct exec_request *request)
+{
+	uint64_t most = 1000U * exec_plan_size(plan, "exec.timeout_max_s");
+
+	plan->scratch = exec_plan_size(plan, "exec.scratch_size");
+	plan->files = exec_plan_size(plan, "exec.files_max");
+	plan->total = exec_plan_size(plan, "exec.files_size");
+	plan->text = request->max_output != 0
+			 ? request->max_output
+			 : exec_plan_size(plan, "exec.output_max");
+	plan->timeout_ms = request->timeout_ms;
+	if (plan->timeout_ms == 0) {
+		plan->timeout_ms =
+		    1000U * exec_plan_size(plan, "exec.timeout_s");
+		if (plan->timeout_ms > most)
+			plan->timeout_ms = most;
+	}
+	if (plan->timeout_ms <= most)
+		return RESULT_OK;
+	json_field_fault(&plan->run.fault,
+	    "--timeout is longer than exec.timeout_max_s, which is %llu s",
+	    (unsigned long long)(most / 1000U));
+	return exec_plan_fail(plan, RESULT_REFUSED, "bad_args", NULL);
+}
+
+static enum result
+exec_plan_image(struct exec_plan *plan, const struct exec_request *request)
+{
+	if (request->image == NULL)
+		return run_entry_image(&plan->run);
+	plan->run.image = request->image;
+	return RESULT_OK;
+}
+
+static enum result
+exec_plan_egress(struct exec_plan *plan, const struct exec_request *request)
+{
+	const char *allow[EXEC_REQUEST_ALLOW_MAX];
+	struct run_entry_hosts hosts = {
+	    .allow = allow, .allow_count = request->allow_count};
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < request->allow_count; i++)
+		allow[i] = request->allow[i];
+	if (request->allow_count > 0)
+		result = run_entry_egress(&plan->run, &hosts, &plan->egress);
+	plan->spec.egress = plan->egress;
+	return result;
+}
+
+/* Ours, unless the request says (and knows) otherwise. */
+static void
+exec_plan_env(struct exec_plan *plan, const struct exec_request *request)
+{
+	static const char *const ours[] = {
+	    "HOME=" EXEC_PLAN_SCRATCH, "TMPDIR=" EXEC_PLAN_SCRATCH};
+	size_t count = 0;
+
+	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
+		size_t len = strcspn(ours[i], "=") + 1;
+		bool said = false;
+
+		for (size_t j = 0; j < request->env_count; j++)
+			said |= strncmp(request->env[j], ours[i], len) == 0;
+		if (!said)
+			plan->env[count++] = ours[i];
+	}
+	for (size_t i = 0; i < request->env_count; i++)
+		plan->env[count++] = request->env[i];
+	plan->spec.env = plan->env;
+}
+
+/* Names and numbers: neither a value nor what the command is told. */
+static enum result
+exec_plan_record(struct exec_plan *plan, const struct exec_request *request)
+{
+	char command[EXEC_PLAN_SHOWN_MAX];
+	json_t *known = json_array();
+	size_t words = 0;
+
+	log_clean(request->argv[0], strlen(request->argv[0]), command,
+	    sizeof(command));
+	while (request->argv[words] != NULL)
+		words++;
+	for (size_t i = 0; i < request->env_count; i++) {
+		if (request->env_verdicts[i] != EXEC_ENV_OK)
+			(void)json_array_append_new(
+			    known, json_stringn(request->env[i],
+				       strcspn(request->env[i], "=")));
+	}
+	plan->record = json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:o}",
+	    "boundary", exec_request_boundary_name(request->boundary),
+	    "command", command, "words", (json_int_t)words, "inputs",
+	    (json_int_t)request->input_count, "input_bytes",
+	    (json_int_t)plan->input.bytes, "timeout_ms",
+	    (json_int_t)plan->timeout_ms, "i_know", known);
+	plan->spec.record = plan->record;
+	return plan->record != NULL ? RESULT_OK
+				    : exec_plan_fail(plan, RESULT_NO_MEMORY,
+					  "internal", "out of memory");
+}
+
+static void
+exec_plan_spec(struct exec_plan *plan, const struct exec_request *request)
+{
+	struct sandbox_spec *spec = &plan->spec;
+
+	spec->kind = "exec";
+	spec->package = EXEC_PLAN_NAME;
+	spec->version = "";
+	spec->image = plan->run.image;
+	spec->argv = request->argv;
+	spec->cwd = EXEC_PLAN_SCRATCH;
+	/* The command's own programs run there: nothing sealed is in it. */
+	spec->tmpfs[0] =
+	    (struct sandbox_tmpfs){EXEC_PLAN_SCRATCH, plan->scratch, true};
+	spec->stdin_fd = spec->stdout_fd = spec->stderr_fd = -1;
+}
+
+static enum result
+exec_plan_input(struct exec_plan *plan, const struct exec_request *request)
+{
+	struct exec_request_fault fault = {""};
+	enum result result =
+	    exec_input_read(request, plan->scratch / 2, &plan->input, &fault);
+
+	if (result != RESULT_OK)
+		return exec_plan_fail(plan, result, "bad_input", fault.text);
+	/* Whole, so that it can be compared. */
+	plan->largest =
+	    plan->input.largest > plan->text ? plan->input.largest : plan->text;
+	return RESULT_OK;
+}
+
+enum result
+exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
+{
+	struct exec_request_fault fault = {""};
+	const char *code = exec_request_check(request, &fault);
+	enum result result;
+
+	memset(plan_r, 0, sizeof(*plan_r));
+	plan_r->run.slug = EXEC_PLAN_NAME;
+	plan_r->input.fd = -1;
+	result = exec_plan_config(plan_r);
+	if (result == RESULT_OK && code != NULL)
+		result =
+		    exec_plan_fail(plan_r, RESULT_REFUSED, code, fault.text);
+	if (result == RESULT_OK)
+		result = exec_plan_numbers(plan_r, request);
+	if (result == RESULT_OK)
+		result = exec_plan_image(plan_r, request);
+	if (result == RESULT_OK)
+		result = exec_plan_egress(plan_r, request);
+	if (result == RESULT_OK)
+		result = exec_plan_input(plan_r, request);
+	if (result == RESULT_OK) {
+		exec_plan_env(plan_r, request);
+		exec_plan_spec(plan_r, request);
+		result = exec_plan_record(plan_r, request);
+	}
+	return result;
+}
+
+void
+exec_plan_trees(struct exec_plan *plan, int results_fd)
+{
+	struct sandbox_tree *tree = plan->spec.trees;
+
+	if (plan->input.count > 0)
+		*tree++ = (struct sandbox_tree){.path = EXEC_PLAN_SCRATCH,
+		    .fd = plan->input.fd,
+		    .max_bytes = plan->input.bytes,
+		    .max_files = EXEC_REQUEST_INPUTS_MAX};
+	*tree = (struct sandbox_tree){.path = EXEC_PLAN_SCRATCH,
+	    .fd = results_fd,
+	    .is_export = true,
+	    .is_results = true,
+	    .max_bytes = 2 * plan->scratch,
+	    .max_files = EXEC_PLAN_ENTRIES_MAX,
+	    .max_file = plan->largest};
+}
+
+void
+exec_plan_clear(struct exec_plan *plan)
+{
+	exec_input_close(&plan->input);
+	json_decref(plan->egress);
+	json_decref(plan->record);
+	plan->egress = plan->record = NULL;
+	config_free(&plan->run.config);
+}

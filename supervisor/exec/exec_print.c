@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The result of a command for a person; see exec_print.h. Called by
+ * exec_run; must never let a command write to a terminal what it acts on.
+ */
+#include "supervisor/exec/exec_print.h"
+
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+static const json_t *
+exec_print_get(const json_t *object, const char *name)
+{
+	return json_object_get(object, name);
+}
+
+static const char *
+exec_print_text(const json_t *object, const char *name)
+{
+	const char *text = json_string_value(json_object_get(object, name));
+
+	return text != NULL ? text : "";
+}
+
+static long long
+exec_print_number(const json_t *object, const char *name)
+{
+	return (long long)json_integer_value(json_object_get(object, name));
+}
+
+/* A terminal acts on control bytes: C0, DEL, and C1 as UTF-8. */
+static void
+exec_print_tame(const char *text, size_t len, FILE *stream)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	for (size_t i = 0; i < len; i++) {
+		bool c1 = at[i] == 0xc2 && i + 1 < len && at[i + 1] >= 0x80 &&
+			  at[i + 1] < 0xa0;
+
+		if (c1)
+			(void)fprintf(stream, "\\u00%02x", at[++i]);
+		else if ((at[i] < 0x20 && at[i] != '\n' && at[i] != '\t') ||
+			 at[i] == 0x7f)
+			(void)fprintf(stream, "\\x%02x", at[i]);
+		else
+			(void)fputc(at[i], stream);
+	}
+}
+
+static void
+exec_print_bytes(const json_t *text, FILE *stream)
+{
+	const char *bytes = json_string_value(text);
+	size_t len = json_string_length(text);
+
+	if (bytes == NULL)
+		return;
+	if (isatty(fileno(stream)))
+		exec_print_tame(bytes, len, stream);
+	else
+		(void)fwrite(bytes, 1, len, stream);
+}
+
+static void
+exec_print_stream(const json_t *result, const char *name, FILE *err)
+{
+	char key[64];
+
+	(void)snprintf(key, sizeof(key), "%s_truncated", name);
+	if (json_is_true(exec_print_get(result, key))) {
+		(void)snprintf(key, sizeof(key), "%s_bytes", name);
+		(void)fprintf(err,
+		    "agentnode: %s was cut: it had %lld bytes "
+		    "(--max-output shows more)\n",
+		    name, exec_print_number(result, key));
+	}
+	(void)snprintf(key, sizeof(key), "%s_escaped", name);
+	if (json_is_true(exec_print_get(result, key)))
+		(void)fprintf(err,
+		    "agentnode: %s is no UTF-8 text: shown with \\xNN, and "
+		    "\\\\ for a backslash\n",
+		    name);
+}
+
+static void
+exec_print_file(const json_t *file, FILE *err)
+{
+	const json_t *text = exec_print_get(file, "text");
+	const char *bytes = exec_print_text(file, "text");
+	size_t len = strlen(bytes);
+
+	(void)fputs("agentnode: file ", err);
+	exec_print_tame(exec_print_text(file, "name"),
+	    strlen(exec_print_text(file, "name")), err);
+	(void)fprintf(err, ", %lld bytes%s%s%s:\n",
+	    exec_print_number(file, "bytes"),
+	    json_is_true(exec_print_get(file, "input")) ? ", a changed input"
+							: "",
+	    json_is_true(exec_print_get(file, "truncated")) ? ", cut" : "",
+	    json_is_true(exec_print_get(file, "escaped")) ? ", escaped" : "");
+	exec_print_bytes(text, err);
+	if (len > 0 && bytes[len - 1] != '\n')
+		(void)fputc('\n', err);
+}
+
+static void
+exec_print_skipped(const json_t *result, FILE *err)
+{
+	static const struct {
+		const char *key, *one, *many;
+	} kinds[] = {{"directories", "directory", "directories"},
+	    {"links", "link", "links"},
+	    {"special", "special file", "special files"},
+	    {"unreadable", "unreadable file", "unreadable files"},
+	    {"more", "more entry", "more entries"}};
+	const json_t *skipped = exec_print_get(result, "skipped");
+	const char *before = "agentnode: skipped: ";
+
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		long long count = exec_print_number(skipped, kinds[i].key);
+
+		if (count == 0)
+			continue;
+		(void)fprintf(err, "%s%lld %s", before, count,
+		    count == 1 ? kinds[i].one : kinds[i].many);
+		before = ", ";
+	}
+	if (before[0] == ',')
+		(void)fputc('\n', err);
+}
+
+static void
+exec_print_end(const json_t *result, FILE *err)
+{
+	const json_t *signal = exec_print_get(result, "signal");
+
+	if (exec_print_text(result, "code")[0] != '\0')
+		(void)fprintf(err, "agentnode: %s: %s\n",
+		    exec_print_text(result, "code"),
+		    exec_print_text(result, "detail"));
+	else if (json_is_true(exec_print_get(result, "timed_out")))
+		(void)fprintf(err,
+		    "agentnode: it reached its time limit and was ended after "
+		    "%lld ms, with all it had started\n",
+		    exec_print_number(result, "duration_ms"));
+	else if (json_is_integer(signal))
+		(void)fprintf(err, "agentnode: signal %lld after %lld ms\n",
+		    (long long)json_integer_value(signal),
+		    exec_print_number(result, "duration_ms"));
+	else
+		(void)fprintf(err, "agentnode: exit %lld after %lld ms (%s)\n",
+		    exec_print_number(result, "exit_code"),
+		    exec_print_number(result, "duration_ms"),
+		    exec_print_text(result, "boundary"));
+	if (exec_print_text(result, "note")[0] != '\0')
+		(void)fprintf(
+		    err, "agentnode: %s\n", exec_print_text(result, "note"));
+}
+
+void
+exec_print(const json_t *result, FILE *out, FILE *err)
+{
+	const json_t *files = exec_print_get(result, "files");
+	const json_t *known = exec_print_get(result, "i_know");
+
+	exec_print_bytes(exec_print_get(result, "stdout"), out);
+	(void)fflush(out);
+	exec_print_bytes(exec_print_get(result, "stderr"), err);
+	exec_print_end(result, err);
+	for (size_t i = 0; i < json_array_size(known); i++) {
+		const json_t *one = json_array_get(known, i);
+
+		(void)fprintf(err,
+		    "agentnode: handed over by --i-know: %s %s\n",
+		    exec_print_text(one, "option"),
+		    exec_print_text(one, "name"));
+	}
+	if (!json_is_true(exec_print_get(result, "started")))
+		return;
+	exec_print_stream(result, "stdout", err);
+	exec_print_stream(result, "stderr", err);
+	for (size_t i = 0; i < json_array_size(files); i++)
+		exec_print_file(json_array_get(files, i), err);
+	exec_print_skipped(result, err);
+	if (!json_is_true(exec_print_get(result, "files_complete")))
+		(void)fprintf(err,
+		    "agentnode: the files it left are not all here: what came "
+		    "%s\n",
+		    exec_print_text(result, "files_fault"));
+}

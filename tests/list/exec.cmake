@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: Apache-2.0
+# exec: any command with nothing but what it is handed.
+add_unit_test(exec_request LIBRARIES exec_pure)
+add_unit_test(result_reader LIBRARIES unpack_pure)
+add_fuzz_target(exec_request LIBRARIES exec_pure)
+add_fuzz_target(result_reader LIBRARIES unpack_pure)
+add_scenario(exec_run TIMEOUT 200)
