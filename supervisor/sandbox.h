@@ -35,11 +35,10 @@ struct sandbox_mount {
 struct sandbox_tmpfs {
 	const char *target;
 	uint64_t size;
-	bool exec; /* build, selftest, exec alone */
+	bool exec; /* build, selftest, exec */
 };
 
-/* A tree stream into (before go) or out of (at the end) a tmpfs;
- * is_results: out as a result stream. */
+/* A tree (is_results: result) stream into or, at the end, out of a tmpfs. */
 struct sandbox_tree {
 	const char *path;
 	int fd; /* import: read end; export: write end; borrowed */
@@ -94,8 +93,7 @@ struct sandbox_outcome {
 
 struct sandbox_handlers {
 	void (*on_go)(struct sandbox *sandbox, void *context); /* or NULL */
-	/* All of the workload is dead; trees come next. Or NULL. */
-	void (*on_exit)(struct sandbox *sandbox, void *context);
+	void (*on_exit)(struct sandbox *sandbox, void *context); /* same */
 	/* The listener of ports[index], checked; fd is taken. */
 	void (*on_port)(
 	    struct sandbox *sandbox, size_t index, int fd, void *context);

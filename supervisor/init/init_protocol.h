@@ -96,8 +96,7 @@ struct init_setup {
 
 struct init_tree {
 	struct init_record record;
-	/* Bounds on file content; max_file: RESULTS, bytes of one file. */
-	uint64_t max_bytes, max_files, max_file;
+	uint64_t max_bytes, max_files, max_file; /* the last of RESULTS */
 	char path[INIT_PATH_MAX];
 };
 

@@ -748,8 +748,8 @@ def b122_one_launcher():
           callers["run_argv_build"] == ["run_argv.c", "runtime_probe.c",
                                         "sandbox_plan.c"], callers)
     check("b122: the ways in are known", set(callers["sandbox_start"]) == {
-        "agent_run_parts.c", "exec_run.c", "install_build.c", "mcp_run.c", "pack_run.c",
-        "sandbox.c", "selftest.c", "tool_session.c"}, callers)
+        "agent_run_parts.c", "exec_run.c", "install_build.c", "mcp_run.c",
+        "pack_run.c", "sandbox.c", "selftest.c", "tool_session.c"}, callers)
     runs = sorted(
         os.path.basename(path)
         for path in glob.glob(f"{harness.SOURCE}/supervisor/**/*.c",
