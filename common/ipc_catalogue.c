@@ -165,7 +165,7 @@ static const struct ipc_row ipc_catalogue_rows[IPC_TYPE_COUNT] = {
 	IPC_RUNNING, 0, 0, 0, ipc_catalogue_resolver},
     {"work", IPC_WORK, SUPERVISOR, UNPACK | GATE | KEYRING, IPC_RUNNING, 1, 0,
 	16, ipc_catalogue_work},
-    {"done", IPC_DONE, UNPACK | GATE | KEYRING, SUPERVISOR, STARTED, 0, 0, 1,
+    {"done", IPC_DONE, UNPACK | GATE | KEYRING, SUPERVISOR, STARTED, 0, 0, 2,
 	ipc_catalogue_done},
     {"grant", IPC_GRANT, SUPERVISOR, BROKER, IPC_RUNNING, 0, 0, 0,
 	ipc_catalogue_grant},

@@ -426,7 +426,8 @@ sandbox_plan_clear(struct sandbox_plan *plan)
 	fd_close(&plan->go_fd);
 	fd_close(&plan->secret_fd);
 	json_decref(plan->secrets);
-	plan->secrets = NULL;
+	json_decref(plan->secret_sources);
+	plan->secrets = plan->secret_sources = NULL;
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&plan->streams[i]);
 	for (size_t i = 0; i < plan->volume_count; i++)
@@ -465,6 +466,9 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 		    overrides, json_string("no_cgroup_limits"));
 	if (plan->secrets != NULL)
 		(void)json_object_set(record, "secrets", plan->secrets);
+	if (plan->secret_sources != NULL)
+		(void)json_object_set(
+		    record, "secret_sources", plan->secret_sources);
 	if (plan->has_egress)
 		(void)json_object_set(record, "egress",
 		    json_object_get(plan->egress.policy, "allow"));

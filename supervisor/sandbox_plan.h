@@ -68,6 +68,7 @@ struct sandbox_plan {
 	int go_fd, secret_fd;       /* owned; secret_fd -1: no secrets */
 	json_t *secrets;            /* owned; their names, for the record */
 	int streams[3];             /* owned duplicates */
+	json_t *secret_sources;     /* owned; name -> a word, likewise */
 	struct volume_check_one volumes[SANDBOX_MOUNTS_MAX];
 	size_t volume_count;
 	struct sandbox_plan_seal seals[SANDBOX_MOUNTS_MAX];

@@ -188,17 +188,16 @@ sandbox_plan_go_trees(
 	return result;
 }
 
-/* From locked memory into a sealed memfd that init's child alone maps. */
+/* A sealed memfd that init's child alone maps. */
 static enum result
 sandbox_plan_go_secret(
     struct sandbox_plan *plan, const struct run_secret *secret)
 {
-	if (secret == NULL || secret->block == NULL)
+	if (secret == NULL || !secret->has_block)
 		return RESULT_OK;
 	plan->secrets = json_incref(secret->names);
-	return fd_sealed_memfd("agentnode-secret",
-	    secret_bytes_borrow(secret->block), secret_len(secret->block),
-	    &plan->secret_fd);
+	plan->secret_sources = json_incref(secret->sources);
+	return sandbox_plan_go_duplicate(secret->block_fd, &plan->secret_fd);
 }
 
 static const char *

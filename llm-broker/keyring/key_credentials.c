@@ -16,7 +16,13 @@
 #include "common/fd.h"
 #include "llm-broker/keyring/key_rule.h"
 
-#define KEY_CREDENTIALS_BEGIN "agentnode."
+/* What the names of the files begin with. */
+static const char *const key_credentials_begin[KEYRING_KIND_COUNT] = {
+    [KEYRING_KEY] = "agentnode.",
+    [KEYRING_SECRET] = "agentnode-secret.",
+};
+
+#define KEY_CREDENTIALS_NAME_MAX (KEYRING_NAME_MAX + 32U)
 
 /* The open file, or -1 and outcome says why. */
 static int
@@ -48,7 +54,8 @@ key_credentials_open(
 }
 
 static struct secret *
-key_credentials_take(int fd, struct keyring_outcome *outcome)
+key_credentials_take(
+    int fd, enum keyring_kind kind, struct keyring_outcome *outcome)
 {
 	char sentence[192];
 	struct secret *key;
@@ -62,7 +69,7 @@ key_credentials_take(int fd, struct keyring_outcome *outcome)
 		(void)secret_resize(key,
 		    key_rule_trim(secret_bytes_borrow(key), secret_len(key)));
 		rule = key_rule_check(
-		    secret_bytes_borrow(key), secret_len(key), &at);
+		    kind, secret_bytes_borrow(key), secret_len(key), &at);
 		if (rule == KEY_RULE_OK)
 			return key;
 	}
@@ -70,41 +77,43 @@ key_credentials_take(int fd, struct keyring_outcome *outcome)
 		keyring_outcome_set(outcome, KEYRING_FAILED,
 		    "the credential cannot be read: %s", result_text(result));
 	else {
-		key_rule_sentence(rule, key == NULL ? 0 : secret_len(key), at,
-		    sentence, sizeof(sentence));
+		key_rule_sentence(kind, rule, key == NULL ? 0 : secret_len(key),
+		    at, sentence, sizeof(sentence));
 		keyring_outcome_set(outcome, KEYRING_BAD_KEY,
-		    "the credential holds no key: %s", sentence);
+		    "the credential cannot be used: %s", sentence);
 	}
 	secret_free(&key);
 	return NULL;
 }
 
 struct secret *
-key_credentials_read(
-    const struct keyring_config *config, struct keyring_outcome *outcome)
+key_credentials_read(const struct keyring_config *config, const char *name,
+    struct keyring_outcome *outcome)
 {
-	char name[sizeof(KEY_CREDENTIALS_BEGIN) + KEYRING_PROVIDER_MAX];
+	char file[KEY_CREDENTIALS_NAME_MAX];
 	FD_CLEANUP int fd = -1;
 
 	if (config->credentials_fd < 0) {
 		key_credentials_test(config, outcome);
 		return NULL;
 	}
-	(void)snprintf(
-	    name, sizeof(name), KEY_CREDENTIALS_BEGIN "%s", config->provider);
-	fd = key_credentials_open(config->credentials_fd, name, outcome);
-	return fd < 0 ? NULL : key_credentials_take(fd, outcome);
+	(void)snprintf(file, sizeof(file), "%s%s",
+	    key_credentials_begin[config->kind], name);
+	fd = key_credentials_open(config->credentials_fd, file, outcome);
+	return fd < 0 ? NULL : key_credentials_take(fd, config->kind, outcome);
 }
 
 void
 key_credentials_refuse(
     const struct keyring_config *config, struct keyring_outcome *outcome)
 {
+	const char *begin = key_credentials_begin[config->kind];
+
 	keyring_outcome_set(outcome, KEYRING_READ_ONLY,
 	    "credentials belong to systemd: 'systemd-creds encrypt "
-	    "--name=" KEY_CREDENTIALS_BEGIN "%s - FILE' makes one, and the "
-	    "unit has LoadCredentialEncrypted=" KEY_CREDENTIALS_BEGIN "%s:FILE",
-	    config->provider, config->provider);
+	    "--name=%s%s - FILE' makes one, and the unit has "
+	    "LoadCredentialEncrypted=%s%s:FILE",
+	    begin, config->name, begin, config->name);
 }
 
 void

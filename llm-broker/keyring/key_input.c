@@ -70,7 +70,9 @@ key_input_failed(
 		    outcome, KEYRING_CANCELLED, "cancelled; nothing changed");
 	else if (result == RESULT_TOO_LONG)
 		keyring_outcome_set(outcome, KEYRING_BAD_KEY,
-		    "the %s is longer than %u bytes", what, KEY_RULE_MAX);
+		    "the %s is longer than %u bytes", what,
+		    strcmp(what, "secret") == 0 ? KEY_RULE_SECRET_MAX
+						: KEY_RULE_MAX);
 	else if (result == RESULT_UNSUPPORTED)
 		keyring_outcome_set(outcome, KEYRING_FAILED,
 		    "no memory can be locked for the %s: RLIMIT_MEMLOCK is "
@@ -102,26 +104,32 @@ key_input_read(enum keyring_input from, int fd, const char *prompt,
 }
 
 struct secret *
-key_input_key(enum keyring_input from, int fd, const char *provider,
-    struct keyring_outcome *outcome)
+key_input_key(
+    const struct keyring_config *config, struct keyring_outcome *outcome)
 {
-	char prompt[96], sentence[192];
+	bool is_key = config->kind == KEYRING_KEY;
+	char prompt[128], sentence[192];
 	struct secret *key;
 	enum key_rule rule;
 	size_t len, at;
 
-	(void)snprintf(
-	    prompt, sizeof(prompt), "Key for %s (it is not shown): ", provider);
-	key = key_input_read(from, fd, prompt, "key", outcome);
+	(void)snprintf(prompt, sizeof(prompt),
+	    "%s %s (it is not shown): ", is_key ? "Key for" : "Secret",
+	    config->name);
+	key = key_input_read(config->source, config->source_fd, prompt,
+	    keyring_words_kind(config->kind), outcome);
 	if (key == NULL)
 		return NULL;
 	len = secret_len(key);
-	rule = key_rule_check(secret_bytes_borrow(key), len, &at);
+	rule = key_rule_check(config->kind, secret_bytes_borrow(key), len, &at);
 	if (rule == KEY_RULE_OK) {
-		key_rule_last4(secret_bytes_borrow(key), len, outcome->last4);
+		if (is_key)
+			key_rule_last4(
+			    secret_bytes_borrow(key), len, outcome->last4);
 		return key;
 	}
-	key_rule_sentence(rule, len, at, sentence, sizeof(sentence));
+	key_rule_sentence(
+	    config->kind, rule, len, at, sentence, sizeof(sentence));
 	keyring_outcome_set(outcome, KEYRING_BAD_KEY, "%s", sentence);
 	secret_free(&key);
 	return NULL;
@@ -144,13 +152,18 @@ key_input_again(
 }
 
 struct secret *
-key_input_passphrase(enum keyring_input from, int fd, bool is_new,
+key_input_passphrase(const struct keyring_config *config, bool is_new,
     struct keyring_outcome *outcome)
 {
-	struct secret *passphrase = key_input_read(from, fd,
-	    is_new ? "New passphrase for keys.enc (it is not shown): "
-		   : "Passphrase of keys.enc (it is not shown): ",
-	    "passphrase", outcome);
+	int fd = config->passphrase_fd;
+	struct secret *passphrase;
+	char prompt[96];
+
+	(void)snprintf(prompt, sizeof(prompt), "%s %s.enc (it is not shown): ",
+	    is_new ? "New passphrase for" : "Passphrase of",
+	    config->kind == KEYRING_KEY ? "keys" : "secrets");
+	passphrase = key_input_read(
+	    config->passphrase, fd, prompt, "passphrase", outcome);
 
 	if (passphrase == NULL)
 		return NULL;
@@ -162,7 +175,7 @@ key_input_passphrase(enum keyring_input from, int fd, bool is_new,
 	else if (secret_len(passphrase) == 0)
 		keyring_outcome_set(outcome, KEYRING_WRONG_PASSPHRASE,
 		    "the passphrase is empty");
-	else if (!is_new || from != KEYRING_INPUT_TERMINAL ||
+	else if (!is_new || config->passphrase != KEYRING_INPUT_TERMINAL ||
 		 key_input_again(fd, passphrase, outcome))
 		return passphrase;
 	secret_free(&passphrase);

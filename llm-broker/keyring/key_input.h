@@ -8,18 +8,19 @@
 
 #include "common/secret.h"
 #include "llm-broker/keyring/keyring_outcome.h"
-#include "llm-broker/keyring/keyring_words.h"
+#include "llm-broker/keyring/keyring_config.h"
 
 #define KEY_INPUT_PASSPHRASE_MIN 8U
 #define KEY_INPUT_PASSPHRASE_MAX 1024U
 
-/* The key of a provider, checked by key_rule.h; outcome->last4 is set. NULL:
- * outcome says why. The caller frees. */
-struct secret *key_input_key(enum keyring_input from, int fd,
-    const char *provider, struct keyring_outcome *outcome);
+/* The key or secret that the configuration names, checked by key_rule.h;
+ * outcome->last4 is set for a key. NULL: outcome says why. The caller
+ * frees. */
+struct secret *key_input_key(
+    const struct keyring_config *config, struct keyring_outcome *outcome);
 
 /* A passphrase; is_new: a person types it twice. Likewise. */
-struct secret *key_input_passphrase(enum keyring_input from, int fd,
+struct secret *key_input_passphrase(const struct keyring_config *config,
     bool is_new, struct keyring_outcome *outcome);
 
 #endif

@@ -12,19 +12,35 @@
 #include "llm-broker/keyring/key_rule.h"
 #include "llm-broker/keyring/service_call.h"
 
-static const SecretSchema key_service_schema = {
-    .name = "com.agentnode.sandbox.key",
-    .flags = SECRET_SCHEMA_NONE,
-    .attributes =
+static const SecretSchema key_service_schemas[KEYRING_KIND_COUNT] = {
+    [KEYRING_KEY] =
 	{
-	    {"provider", SECRET_SCHEMA_ATTRIBUTE_STRING},
-	    {"home", SECRET_SCHEMA_ATTRIBUTE_STRING},
-	    {NULL, SECRET_SCHEMA_ATTRIBUTE_STRING},
+	    .name = "com.agentnode.sandbox.key",
+	    .flags = SECRET_SCHEMA_NONE,
+	    .attributes =
+		{
+		    {"provider", SECRET_SCHEMA_ATTRIBUTE_STRING},
+		    {"home", SECRET_SCHEMA_ATTRIBUTE_STRING},
+		    {NULL, SECRET_SCHEMA_ATTRIBUTE_STRING},
+		},
+	},
+    [KEYRING_SECRET] =
+	{
+	    .name = "com.agentnode.sandbox.secret",
+	    .flags = SECRET_SCHEMA_NONE,
+	    .attributes =
+		{
+		    {"secret", SECRET_SCHEMA_ATTRIBUTE_STRING},
+		    {"home", SECRET_SCHEMA_ATTRIBUTE_STRING},
+		    {NULL, SECRET_SCHEMA_ATTRIBUTE_STRING},
+		},
 	},
 };
 
 struct key_service {
 	const struct keyring_config *config;
+	const SecretSchema *schema;
+	const char *name; /* of what is looked for or stored */
 	struct keyring_outcome *outcome;
 	struct service_call call;
 	SecretService *service;
@@ -98,14 +114,18 @@ key_service_bus(struct key_service *keys)
 
 static bool
 key_service_open(struct key_service *keys, const struct keyring_config *config,
-    struct keyring_outcome *outcome)
+    const char *name, struct keyring_outcome *outcome)
 {
 	GError *error = NULL;
 
-	*keys = (struct key_service){.config = config, .outcome = outcome};
+	*keys = (struct key_service){.config = config,
+	    .schema = &key_service_schemas[config->kind],
+	    .name = name,
+	    .outcome = outcome};
 	service_call_init(&keys->call, config->deadline_ms);
-	keys->attributes = secret_attributes_build(&key_service_schema,
-	    "provider", config->provider, "home", config->home_id, NULL);
+	keys->attributes = secret_attributes_build(keys->schema,
+	    keys->schema->attributes[0].name, name, "home", config->home_id,
+	    NULL);
 	if (!key_service_bus(keys))
 		return false;
 	secret_service_get(SECRET_SERVICE_OPEN_SESSION, keys->call.cancellable,
@@ -156,9 +176,8 @@ key_service_search(
 	GError *error = NULL;
 
 	*ok_r = false;
-	secret_service_search(keys->service, &key_service_schema,
-	    keys->attributes, flags, keys->call.cancellable, service_call_done,
-	    &keys->call);
+	secret_service_search(keys->service, keys->schema, keys->attributes,
+	    flags, keys->call.cancellable, service_call_done, &keys->call);
 	if (!service_call_wait(&keys->call)) {
 		key_service_failed(keys, NULL, "searching");
 		return NULL;
@@ -217,7 +236,8 @@ key_service_search_open(struct key_service *keys, SecretSearchFlags flags)
 	}
 	if (items == NULL && ok)
 		keyring_outcome_set(keys->outcome, KEYRING_MISSING,
-		    "the keychain has no key for %s", keys->config->provider);
+		    "the keychain has no %s for %s",
+		    keyring_words_kind(keys->config->kind), keys->name);
 	return items;
 }
 
@@ -260,7 +280,8 @@ key_service_value(struct key_service *keys, SecretItem *item)
 
 /* From libsecret's memory to ours. */
 static struct secret *
-key_service_copy(SecretValue *value, struct keyring_outcome *outcome)
+key_service_copy(
+    SecretValue *value, enum keyring_kind kind, struct keyring_outcome *outcome)
 {
 	char sentence[192];
 	struct secret *key = NULL;
@@ -269,11 +290,12 @@ key_service_copy(SecretValue *value, struct keyring_outcome *outcome)
 	const gchar *bytes = secret_value_get(value, &len);
 	size_t at;
 
-	rule = key_rule_check((const uint8_t *)bytes, len, &at);
+	rule = key_rule_check(kind, (const uint8_t *)bytes, len, &at);
 	if (rule != KEY_RULE_OK) {
-		key_rule_sentence(rule, len, at, sentence, sizeof(sentence));
+		key_rule_sentence(
+		    kind, rule, len, at, sentence, sizeof(sentence));
 		keyring_outcome_set(outcome, KEYRING_BAD_KEY,
-		    "the keychain's item holds no key: %s", sentence);
+		    "the keychain's item cannot be used: %s", sentence);
 	} else if (secret_new(len, &key) != RESULT_OK ||
 		   secret_set(key, bytes, len) != RESULT_OK) {
 		secret_free(&key);
@@ -285,19 +307,20 @@ key_service_copy(SecretValue *value, struct keyring_outcome *outcome)
 }
 
 struct secret *
-key_service_read(
-    const struct keyring_config *config, struct keyring_outcome *outcome)
+key_service_read(const struct keyring_config *config, const char *name,
+    struct keyring_outcome *outcome)
 {
 	struct key_service keys;
 	SecretValue *value = NULL;
 	GList *items;
 
-	if (!key_service_open(&keys, config, outcome))
+	if (!key_service_open(&keys, config, name, outcome))
 		return NULL;
 	items = key_service_find(&keys, SECRET_SEARCH_LOAD_SECRETS);
 	if (items != NULL)
 		value = key_service_value(&keys, items->data);
-	return value == NULL ? NULL : key_service_copy(value, outcome);
+	return value == NULL ? NULL
+			     : key_service_copy(value, config->kind, outcome);
 }
 
 /* The place for a new key, which must be there. NULL: outcome. */
@@ -323,7 +346,7 @@ key_service_prepare(
 	GList only = {NULL, NULL, NULL};
 	SecretCollection *collection;
 
-	if (!key_service_open(keys, config, outcome))
+	if (!key_service_open(keys, config, config->name, outcome))
 		return NULL;
 	collection = key_service_collection(keys);
 	if (collection == NULL)
@@ -340,18 +363,18 @@ key_service_store(struct key_service *keys, const struct secret *key)
 {
 	GError *error = NULL;
 	SecretValue *value;
-	char label[64];
+	char label[128];
 
 	service_call_extend(&keys->call, keys->config->deadline_ms);
-	(void)g_snprintf(
-	    label, sizeof(label), "AgentNode key: %s", keys->config->provider);
+	(void)g_snprintf(label, sizeof(label), "AgentNode %s: %s",
+	    keyring_words_kind(keys->config->kind), keys->name);
 	/* Our bytes, lent: not copied, and not freed there. */
 	value =
 	    secret_value_new_full((gchar *)(uintptr_t)secret_bytes_borrow(key),
 		(gssize)secret_len(key), "text/plain", NULL);
-	secret_service_store(keys->service, &key_service_schema,
-	    keys->attributes, SECRET_COLLECTION_DEFAULT, label, value,
-	    keys->call.cancellable, service_call_done, &keys->call);
+	secret_service_store(keys->service, keys->schema, keys->attributes,
+	    SECRET_COLLECTION_DEFAULT, label, value, keys->call.cancellable,
+	    service_call_done, &keys->call);
 	if (!service_call_wait(&keys->call))
 		key_service_failed(keys, NULL, "storing");
 	else if (!secret_service_store_finish(
@@ -368,10 +391,10 @@ key_service_remove(
 	struct key_service keys;
 	GError *error = NULL;
 
-	if (!key_service_open(&keys, config, outcome) ||
+	if (!key_service_open(&keys, config, config->name, outcome) ||
 	    key_service_find(&keys, SECRET_SEARCH_ALL) == NULL)
 		return;
-	secret_service_clear(keys.service, &key_service_schema, keys.attributes,
+	secret_service_clear(keys.service, keys.schema, keys.attributes,
 	    keys.call.cancellable, service_call_done, &keys.call);
 	if (!service_call_wait(&keys.call))
 		key_service_failed(&keys, NULL, "removing");
@@ -392,7 +415,7 @@ key_service_test(
 	struct key_service keys;
 	SecretCollection *collection;
 
-	if (!key_service_open(&keys, config, outcome))
+	if (!key_service_open(&keys, config, config->name, outcome))
 		return;
 	collection = key_service_collection(&keys);
 	if (collection == NULL)

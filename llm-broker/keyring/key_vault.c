@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Keys in keys.enc (see the header). Called by the job. It must never write
- * over a file that it cannot read, nor put a key beside keys that are sealed
- * under another passphrase.
+ * Keys in keys.enc, secrets in secrets.enc (see the header). Called by the
+ * job. It must never write over a file that it cannot read, nor put a key
+ * beside keys that are sealed under another passphrase.
  */
 #include "llm-broker/keyring/key_vault.h"
 
@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "llm-broker/keyring/key_fetch.h"
 #include "llm-broker/keyring/key_input.h"
 #include "llm-broker/keyring/vault_seal.h"
 #include "llm-broker/keyring/vault_token.h"
@@ -22,6 +23,8 @@
 
 /* The file in memory; vault borrows from bytes. */
 struct key_vault {
+	const char *name;
+	enum keyring_kind kind;
 	struct state_dir home; /* its fd belongs to the config */
 	char *bytes;
 	size_t len;
@@ -29,10 +32,18 @@ struct key_vault {
 };
 
 struct key_vault_store {
+	const char *name;
 	struct vault vault; /* salt and check; the entries are read again */
 	struct secret *master;
 	bool is_new;
 };
+
+static const char *
+key_vault_name(const struct keyring_config *config)
+{
+	return config->kind == KEYRING_SECRET ? KEY_VAULT_SECRETS
+					      : KEY_VAULT_KEYS;
+}
 
 static void
 key_vault_close(struct key_vault *file)
@@ -55,18 +66,18 @@ key_vault_check(struct key_vault *file, struct keyring_outcome *outcome)
 		if (digest_sha256(bytes, len, hex) != RESULT_OK ||
 		    memcmp(bytes + len, hex, VAULT_DIGEST) != 0) {
 			keyring_outcome_set(outcome, KEYRING_DAMAGED,
-			    KEY_VAULT_NAME
-			    " is damaged: its bytes are not those that were "
-			    "written (the passphrase was not tried)");
+			    "%s is damaged: its bytes are not those that were "
+			    "written (the passphrase was not tried)",
+			    file->name);
 			return false;
 		}
 		fault = vault_format_read(
-		    (const uint8_t *)bytes, len, &file->vault);
+		    file->kind, (const uint8_t *)bytes, len, &file->vault);
 	}
 	if (fault == VAULT_OK)
 		return true;
-	keyring_outcome_set(outcome, KEYRING_DAMAGED,
-	    KEY_VAULT_NAME " is damaged: %s", vault_format_text(fault));
+	keyring_outcome_set(outcome, KEYRING_DAMAGED, "%s is damaged: %s",
+	    file->name, vault_format_text(fault));
 	return false;
 }
 
@@ -79,14 +90,16 @@ key_vault_open(const struct keyring_config *config, struct key_vault *file_r,
 	enum result result;
 
 	memset(file_r, 0, sizeof(*file_r));
+	file_r->name = key_vault_name(config);
+	file_r->kind = config->kind;
 	(void)snprintf(
 	    file_r->home.path, sizeof(file_r->home.path), "AGENTNODE_HOME");
 	file_r->home.fd = config->home_fd;
-	result = state_dir_read(&file_r->home, KEY_VAULT_NAME, STATE_DIR_OURS,
+	result = state_dir_read(&file_r->home, file_r->name, STATE_DIR_OURS,
 	    VAULT_FILE_MAX, &file_r->bytes, &file_r->len, &fault);
 	if (result == RESULT_NOT_FOUND) {
 		keyring_outcome_set(
-		    outcome, KEYRING_MISSING, "there is no " KEY_VAULT_NAME);
+		    outcome, KEYRING_MISSING, "there is no %s", file_r->name);
 		return KEYRING_MISSING;
 	}
 	if (result != RESULT_OK) {
@@ -110,16 +123,17 @@ key_vault_master(const struct keyring_config *config, const struct vault *vault,
 
 	if (config->passphrase == KEYRING_INPUT_NONE) {
 		keyring_outcome_set(outcome, KEYRING_WRONG_PASSPHRASE,
-		    KEY_VAULT_NAME " needs its passphrase: there is no "
-				   "terminal, so give it with "
-				   "--passphrase-fd");
+		    "%s needs its passphrase: there is no terminal, so give "
+		    "it with %s",
+		    key_vault_name(config),
+		    config->op == KEYRING_FETCH ? "--secrets-passphrase-fd"
+						: "--passphrase-fd");
 		return NULL;
 	}
 	if (config->passphrase == KEYRING_INPUT_TOKEN)
 		result = vault_token_use(config->passphrase_fd, vault, &master);
 	else {
-		passphrase = key_input_passphrase(
-		    config->passphrase, config->passphrase_fd, is_new, outcome);
+		passphrase = key_input_passphrase(config, is_new, outcome);
 		if (passphrase == NULL)
 			return NULL;
 		result = vault_seal_derive(vault, passphrase, &master);
@@ -131,11 +145,11 @@ key_vault_master(const struct keyring_config *config, const struct vault *vault,
 	keyring_outcome_set(outcome,
 	    result == RESULT_MISMATCH ? KEYRING_WRONG_PASSPHRASE
 				      : KEYRING_FAILED,
-	    "%s",
 	    result == RESULT_MISMATCH
-		? KEY_VAULT_NAME " was made anew under another passphrase"
-		: "the passphrase could not be used: scrypt needs 128 MiB of "
-		  "memory and a little that can be locked");
+		? "%s was made anew under another passphrase"
+		: "the passphrase of %s could not be used: scrypt needs 128 "
+		  "MiB of memory and a little that can be locked",
+	    key_vault_name(config));
 	return NULL;
 }
 
@@ -149,51 +163,95 @@ key_vault_unlock(const struct keyring_config *config, const struct vault *vault,
 	if (master == NULL || vault_seal_is_master(vault, master))
 		return master;
 	keyring_outcome_set(outcome, KEYRING_WRONG_PASSPHRASE,
-	    "wrong passphrase for " KEY_VAULT_NAME
-	    " (the file itself is whole)");
+	    "wrong passphrase for %s (the file itself is whole)",
+	    key_vault_name(config));
 	secret_free(&master);
 	return NULL;
 }
 
-static struct secret *
-key_vault_take(const struct keyring_config *config, struct key_vault *file,
+static void
+key_vault_missing(const struct key_vault *file, const char *name,
     struct keyring_outcome *outcome)
 {
-	const struct vault_entry *entry =
-	    vault_format_find(&file->vault, config->provider);
-	struct secret *master, *key = NULL;
+	keyring_outcome_set(outcome, KEYRING_MISSING, "%s has no %s for %s",
+	    file->name, keyring_words_kind(file->kind), name);
+}
 
-	if (entry == NULL) {
-		keyring_outcome_set(outcome, KEYRING_MISSING,
-		    KEY_VAULT_NAME " has no key for %s", config->provider);
+/* One entry, with the master key that opens it. */
+static struct secret *
+key_vault_entry(struct key_vault *file, const struct secret *master,
+    const char *name, struct keyring_outcome *outcome)
+{
+	const struct vault_entry *entry = vault_format_find(&file->vault, name);
+	struct secret *key = NULL;
+
+	if (entry == NULL)
+		key_vault_missing(file, name, outcome);
+	else if (vault_seal_open(&file->vault, master, entry, &key) !=
+		 RESULT_OK)
+		keyring_outcome_set(outcome, KEYRING_DAMAGED,
+		    "the entry of %s in %s was changed: it does not "
+		    "authenticate",
+		    name, file->name);
+	return key;
+}
+
+/* The master key; no passphrase is asked for when the name is not there. */
+static struct secret *
+key_vault_take(const struct keyring_config *config, struct key_vault *file,
+    const char *name, struct keyring_outcome *outcome)
+{
+	struct secret *master;
+
+	if (vault_format_find(&file->vault, name) == NULL) {
+		key_vault_missing(file, name, outcome);
 		return NULL;
 	}
 	master = key_vault_unlock(config, &file->vault, outcome);
-	if (master == NULL)
-		return NULL;
-	if (config->passphrase != KEYRING_INPUT_TOKEN)
+	if (master != NULL && config->passphrase != KEYRING_INPUT_TOKEN)
 		outcome->token_fd = vault_token_make(&file->vault, master);
-	if (vault_seal_open(&file->vault, master, entry, &key) != RESULT_OK)
-		keyring_outcome_set(outcome, KEYRING_DAMAGED,
-		    "the entry of %s in " KEY_VAULT_NAME
-		    " was changed: it does not authenticate",
-		    config->provider);
-	secret_free(&master);
-	return key;
+	return master;
 }
 
 struct secret *
 key_vault_read(
     const struct keyring_config *config, struct keyring_outcome *outcome)
 {
+	struct secret *key = NULL, *master;
 	struct key_vault file;
-	struct secret *key = NULL;
 
-	if (key_vault_open(config, &file, outcome) == KEYRING_OK) {
-		key = key_vault_take(config, &file, outcome);
-		key_vault_close(&file);
-	}
+	if (key_vault_open(config, &file, outcome) != KEYRING_OK)
+		return NULL;
+	master = key_vault_take(config, &file, config->name, outcome);
+	if (master != NULL)
+		key = key_vault_entry(&file, master, config->name, outcome);
+	secret_free(&master);
+	key_vault_close(&file);
 	return key;
+}
+
+bool
+key_vault_fetch(const struct keyring_config *config, struct secret_block *block,
+    struct keyring_outcome *outcome)
+{
+	struct secret *value, *master;
+	struct key_vault file;
+	bool ok;
+
+	if (key_vault_open(config, &file, outcome) != KEYRING_OK)
+		return false;
+	master = key_vault_take(config, &file, config->names[0], outcome);
+	ok = master != NULL;
+	for (size_t i = 0; ok && i < config->name_count; i++) {
+		value =
+		    key_vault_entry(&file, master, config->names[i], outcome);
+		ok = value != NULL &&
+		     key_fetch_add(block, config->names[i], value, outcome);
+		secret_free(&value);
+	}
+	secret_free(&master);
+	key_vault_close(&file);
+	return ok;
 }
 
 struct key_vault_store *
@@ -213,7 +271,7 @@ key_vault_prepare(
 		    key_vault_unlock(config, &store->vault, outcome);
 		key_vault_close(&file);
 	} else if (status == KEYRING_MISSING &&
-		   vault_seal_new(&store->vault) == RESULT_OK) {
+		   vault_seal_new(config->kind, &store->vault) == RESULT_OK) {
 		store->is_new = true;
 		store->master =
 		    key_vault_master(config, &store->vault, true, outcome);
@@ -240,8 +298,8 @@ key_vault_store_free(struct key_vault_store **store)
 
 /* The vault with its digest, in place of the old file. */
 static void
-key_vault_write(const struct state_dir *home, const struct vault *vault,
-    struct keyring_outcome *outcome)
+key_vault_write(const struct state_dir *home, const char *name,
+    const struct vault *vault, struct keyring_outcome *outcome)
 {
 	struct json_fault fault = {""};
 	char hex[DIGEST_HEX + 1];
@@ -255,7 +313,7 @@ key_vault_write(const struct state_dir *home, const struct vault *vault,
 	if (result == RESULT_OK)
 		result = buffer_append(&out, hex, VAULT_DIGEST);
 	if (result == RESULT_OK)
-		result = state_dir_write(home, KEY_VAULT_NAME, 0600,
+		result = state_dir_write(home, name, 0600,
 		    buffer_bytes_borrow(&out), out.len, &fault);
 	buffer_free(&out);
 	if (result == RESULT_OK)
@@ -290,7 +348,8 @@ key_vault_reopen(const struct keyring_config *config, bool is_new,
 	key_vault_close(file_r);
 	if (salt != NULL)
 		keyring_outcome_set(outcome, KEYRING_FAILED,
-		    KEY_VAULT_NAME " was made anew meanwhile; try again");
+		    "%s was made anew meanwhile; try again",
+		    key_vault_name(config));
 	return false;
 }
 
@@ -310,34 +369,35 @@ key_vault_store(const struct keyring_config *config,
 	if (store->is_new)
 		file.vault = store->vault;
 	sealed = malloc(secret_len(key) + VAULT_TAG);
-	entry = vault_format_find(&file.vault, config->provider);
+	entry = vault_format_find(&file.vault, config->name);
 	if (entry == NULL && file.vault.count < VAULT_ENTRIES_MAX) {
 		entry = &file.vault.entries[file.vault.count++];
 		(void)snprintf(
-		    entry->name, sizeof(entry->name), "%s", config->provider);
+		    entry->name, sizeof(entry->name), "%s", config->name);
 	}
 	if (entry == NULL)
 		keyring_outcome_set(outcome, KEYRING_FAILED,
-		    KEY_VAULT_NAME " is full: %u keys", VAULT_ENTRIES_MAX);
+		    "%s is full: %u entries", file.name, VAULT_ENTRIES_MAX);
 	else if (sealed != NULL && vault_seal_close(&file.vault, store->master,
 				       key, sealed, entry) == RESULT_OK)
-		key_vault_write(&file.home, &file.vault, outcome);
+		key_vault_write(&file.home, file.name, &file.vault, outcome);
 	else
 		keyring_outcome_set(
-		    outcome, KEYRING_FAILED, "the key could not be sealed");
+		    outcome, KEYRING_FAILED, "it could not be sealed");
 	free(sealed);
 	key_vault_close(&file);
 }
 
 /* The last one takes the file with it. */
 static void
-key_vault_unlink(const struct state_dir *home, struct keyring_outcome *outcome)
+key_vault_unlink(const struct state_dir *home, const char *name,
+    struct keyring_outcome *outcome)
 {
-	if (unlinkat(home->fd, KEY_VAULT_NAME, 0) == 0 && fsync(home->fd) == 0)
+	if (unlinkat(home->fd, name, 0) == 0 && fsync(home->fd) == 0)
 		outcome->status = KEYRING_OK;
 	else
 		keyring_outcome_set(outcome, KEYRING_FAILED,
-		    KEY_VAULT_NAME " cannot be removed: %s", strerror(errno));
+		    "%s cannot be removed: %s", name, strerror(errno));
 }
 
 void
@@ -351,15 +411,14 @@ key_vault_remove(
 
 	if (!key_vault_reopen(config, false, NULL, &file, &lock, outcome))
 		return;
-	entry = vault_format_find(vault, config->provider);
+	entry = vault_format_find(vault, config->name);
 	if (entry == NULL)
-		keyring_outcome_set(outcome, KEYRING_MISSING,
-		    KEY_VAULT_NAME " has no key for %s", config->provider);
+		key_vault_missing(&file, config->name, outcome);
 	else if (vault->count == 1)
-		key_vault_unlink(&file.home, outcome);
+		key_vault_unlink(&file.home, file.name, outcome);
 	else {
 		*entry = vault->entries[--vault->count];
-		key_vault_write(&file.home, vault, outcome);
+		key_vault_write(&file.home, file.name, vault, outcome);
 	}
 	key_vault_close(&file);
 }

@@ -64,6 +64,17 @@ keyring_channel_result(const struct keyring_outcome *outcome)
 	return result;
 }
 
+/* One more descriptor; the result says which. */
+static void
+keyring_channel_fd(struct ipc_message *message, const char *key, int fd)
+{
+	if (fd < 0 || message->body == NULL)
+		return;
+	(void)json_object_set_new(json_object_get(message->body, "result"), key,
+	    json_integer((json_int_t)message->fd_count));
+	message->fds[message->fd_count++] = fd;
+}
+
 void
 keyring_channel_done(const char *job, const struct keyring_outcome *outcome)
 {
@@ -72,12 +83,10 @@ keyring_channel_done(const char *job, const struct keyring_outcome *outcome)
 	ipc_message_init(&message, IPC_DONE, 0);
 	message.body = json_pack("{s:s, s:o}", "job", job, "result",
 	    keyring_channel_result(outcome));
-	if (outcome->token_fd >= 0) {
-		message.fds[0] = outcome->token_fd;
-		message.fd_count = 1;
-	}
+	keyring_channel_fd(&message, "token", outcome->token_fd);
+	keyring_channel_fd(&message, "block", outcome->block_fd);
 	keyring_channel_send(&message);
-	message.fd_count = 0; /* the outcome's owner closes it */
+	message.fd_count = 0; /* the outcome's owner closes them */
 	ipc_message_clear(&message);
 }
 

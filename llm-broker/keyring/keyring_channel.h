@@ -15,8 +15,8 @@
 /* Takes layers. */
 void keyring_channel_ready(json_t *layers);
 
-/* `done` {"job":WORD,"result":{"status","detail"?,"last4"?}} and the token
- * when there is one. */
+/* `done` {"job":WORD,"result":{"status","detail"?,"last4"?,"token"?,
+ * "block"?}}: the last two are indexes of the message's descriptors. */
 void keyring_channel_done(
     const char *job, const struct keyring_outcome *outcome);
 

@@ -14,15 +14,19 @@ keyring_config_words(const json_t *options, struct keyring_config *config_r,
     struct json_fault *fault)
 {
 	const char *op = NULL, *backend = NULL, *source = "none";
+	const char *kind = "key";
 	const char *passphrase = "none";
 
 	json_field_string(options, "options", "op", 32, &op, fault);
+	json_field_string_opt(options, "options", "kind", 32, &kind, fault);
 	json_field_string(options, "options", "backend", 32, &backend, fault);
 	json_field_string_opt(options, "options", "source", 32, &source, fault);
 	json_field_string_opt(
 	    options, "options", "passphrase", 32, &passphrase, fault);
 	if (fault->text[0] != '\0')
 		return;
+	if (!keyring_words_find_kind(kind, &config_r->kind))
+		json_field_fault(fault, "options.kind: '%s' is none", kind);
 	if (!keyring_words_find_op(op, &config_r->op))
 		json_field_fault(fault, "options.op: '%s' is none", op);
 	if (!keyring_words_find_backend(backend, &config_r->backend))
@@ -40,10 +44,10 @@ static void
 keyring_config_texts(const json_t *options, struct keyring_config *config_r,
     struct json_fault *fault)
 {
-	const char *provider = "", *home_id = NULL, *bus = "";
+	const char *name = "", *home_id = NULL, *bus = "";
 
-	json_field_string_opt(options, "options", "provider",
-	    KEYRING_PROVIDER_MAX, &provider, fault);
+	json_field_string_opt(
+	    options, "options", "name", KEYRING_NAME_MAX, &name, fault);
 	json_field_string(options, "options", "home_id", KEYRING_CONFIG_HOME_ID,
 	    &home_id, fault);
 	json_field_string_opt(
@@ -53,14 +57,49 @@ keyring_config_texts(const json_t *options, struct keyring_config *config_r,
 	if (strspn(home_id, "0123456789abcdef") != KEYRING_CONFIG_HOME_ID)
 		json_field_fault(
 		    fault, "options.home_id: must be 16 hex digits");
-	if (!keyring_words_is_provider(provider) &&
-	    (provider[0] != '\0' || config_r->op != KEYRING_TEST))
-		json_field_fault(fault, "options.provider: is no name");
-	(void)snprintf(
-	    config_r->provider, sizeof(config_r->provider), "%s", provider);
+	if (!keyring_words_is_name(config_r->kind, name) &&
+	    (name[0] != '\0' || (config_r->op != KEYRING_TEST &&
+				    config_r->op != KEYRING_FETCH)))
+		json_field_fault(fault, "options.name: is no name");
+	(void)snprintf(config_r->name, sizeof(config_r->name), "%s", name);
 	(void)snprintf(
 	    config_r->home_id, sizeof(config_r->home_id), "%s", home_id);
 	(void)snprintf(config_r->bus, sizeof(config_r->bus), "%s", bus);
+}
+
+/* The names of a fetch, each once. */
+static void
+keyring_config_names(const json_t *options, struct keyring_config *config_r,
+    struct json_fault *fault)
+{
+	const json_t *list = json_object_get(options, "names");
+	size_t count = json_array_size(list);
+
+	if (list == NULL)
+		return;
+	if (!json_is_array(list) || count == 0 ||
+	    count > KEYRING_CONFIG_NAMES_MAX) {
+		json_field_fault(fault, "options.names: 1 to %u names",
+		    KEYRING_CONFIG_NAMES_MAX);
+		return;
+	}
+	for (size_t i = 0; i < count; i++) {
+		const char *name = json_string_value(json_array_get(list, i));
+		bool good =
+		    name != NULL && keyring_words_is_name(config_r->kind, name);
+
+		for (size_t k = 0; good && k < i; k++)
+			good = strcmp(config_r->names[k], name) != 0;
+		if (!good) {
+			json_field_fault(fault,
+			    "options.names[%zu]: is no name, or there twice",
+			    i);
+			return;
+		}
+		(void)snprintf(
+		    config_r->names[i], sizeof(config_r->names[i]), "%s", name);
+	}
+	config_r->name_count = count;
 }
 
 static void
@@ -112,6 +151,8 @@ keyring_config_fds(struct ipc_message *message, const json_t *options,
 	    keyring_config_fd(message, options, "source_fd", fault);
 	config_r->passphrase_fd =
 	    keyring_config_fd(message, options, "passphrase_fd", fault);
+	config_r->block_fd =
+	    keyring_config_fd(message, options, "block_fd", fault);
 	for (size_t i = 0; i < message->fd_count; i++) {
 		if (message->fds[i] >= 0)
 			json_field_fault(
@@ -124,6 +165,14 @@ static void
 keyring_config_whole(
     const struct keyring_config *config, struct json_fault *fault)
 {
+	if (config->kind == KEYRING_SECRET ? config->op == KEYRING_READ
+					   : config->op == KEYRING_FETCH)
+		json_field_fault(
+		    fault, "options.op: read is for keys, fetch for secrets");
+	if ((config->name_count > 0) != (config->op == KEYRING_FETCH))
+		json_field_fault(fault, "options.names: is for fetch");
+	if (config->block_fd >= 0 && config->op != KEYRING_FETCH)
+		json_field_fault(fault, "options.block_fd: is for fetch");
 	if ((config->pair_fd >= 0) != (config->op == KEYRING_READ))
 		json_field_fault(fault, "options.pair_fd: is for read");
 	if ((config->home_fd >= 0) != (config->backend == KEYRING_FILE))
@@ -145,10 +194,12 @@ void
 keyring_config_read(struct ipc_message *message,
     struct keyring_config *config_r, struct json_fault *fault)
 {
-	static const char *const known[] = {"op", "backend", "provider",
+	static const char *const known[] = {"op", "kind", "backend", "name",
+	    "names",
+
 	    "home_id", "bus", "unlock_ms", "deadline_ms", "source",
 	    "passphrase", "pair_fd", "home_fd", "credentials_fd", "source_fd",
-	    "passphrase_fd", NULL};
+	    "passphrase_fd", "block_fd", NULL};
 	const json_t *options = NULL;
 
 	memset(config_r, 0, sizeof(*config_r));
@@ -161,6 +212,7 @@ keyring_config_read(struct ipc_message *message,
 	json_field_only(options, "options", known, fault);
 	keyring_config_words(options, config_r, fault);
 	keyring_config_texts(options, config_r, fault);
+	keyring_config_names(options, config_r, fault);
 	keyring_config_times(options, config_r, fault);
 	keyring_config_fds(message, options, config_r, fault);
 	if (fault->text[0] == '\0')

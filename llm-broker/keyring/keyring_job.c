@@ -8,6 +8,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "llm-broker/keyring/key_credentials.h"
+#include "llm-broker/keyring/key_fetch.h"
 #include "llm-broker/keyring/key_input.h"
 #include "llm-broker/keyring/key_send.h"
 #include "llm-broker/keyring/key_service.h"
@@ -22,11 +23,13 @@ keyring_job_done(const char *job, const struct keyring_config *config,
 		outcome->detail[0] = '\0';
 	log_event(LOG_INFO_LEVEL, "keyring_job", LOG_TEXT("job", job),
 	    LOG_TEXT("backend", keyring_words_backend(config->backend)),
-	    LOG_TEXT("provider", config->provider),
+	    LOG_TEXT("kind", keyring_words_kind(config->kind)),
+	    LOG_TEXT("name", config->name),
 	    LOG_TEXT("status", keyring_words_status(outcome->status)),
 	    LOG_TEXT("detail", outcome->detail));
 	keyring_channel_done(job, outcome);
 	fd_close(&outcome->token_fd);
+	fd_close(&outcome->block_fd);
 }
 
 static void
@@ -37,10 +40,10 @@ keyring_job_read(
 
 	switch (config->backend) {
 	case KEYRING_SECRET_SERVICE:
-		key = key_service_read(config, outcome);
+		key = key_service_read(config, config->name, outcome);
 		break;
 	case KEYRING_CREDENTIALS:
-		key = key_credentials_read(config, outcome);
+		key = key_credentials_read(config, config->name, outcome);
 		break;
 	case KEYRING_FILE:
 		key = key_vault_read(config, outcome);
@@ -50,7 +53,7 @@ keyring_job_read(
 	}
 	if (key != NULL)
 		outcome->status = KEYRING_OK;
-	key_send(config->pair_fd, config->provider, key, outcome);
+	key_send(config->pair_fd, config->name, key, outcome);
 	secret_free(&key);
 }
 
@@ -105,8 +108,7 @@ keyring_job_store(
 
 	if (!keyring_job_prepare(config, &place, outcome))
 		return;
-	key = key_input_key(
-	    config->source, config->source_fd, config->provider, outcome);
+	key = key_input_key(config, outcome);
 	if (key != NULL)
 		keyring_job_put(config, &place, key, outcome);
 	key_vault_store_free(&place.vault);
@@ -155,11 +157,14 @@ void
 keyring_job_run(const struct keyring_config *config)
 {
 	struct keyring_outcome outcome = {
-	    .status = KEYRING_FAILED, .token_fd = -1};
+	    .status = KEYRING_FAILED, .token_fd = -1, .block_fd = -1};
 
 	switch (config->op) {
 	case KEYRING_READ:
 		keyring_job_read(config, &outcome);
+		break;
+	case KEYRING_FETCH:
+		key_fetch(config, &outcome);
 		break;
 	case KEYRING_STORE:
 		keyring_job_store(config, &outcome);

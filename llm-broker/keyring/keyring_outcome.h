@@ -14,7 +14,8 @@ struct keyring_outcome {
 	enum keyring_status status;
 	char detail[KEYRING_OUTCOME_DETAIL_MAX]; /* one sentence; "" */
 	char last4[5];                           /* store; "" */
-	int token_fd; /* read with a passphrase; owned; -1 */
+	int token_fd; /* a passphrase was used; owned; -1 */
+	int block_fd; /* fetch: the sealed memfd; owned; -1 */
 };
 
 void keyring_outcome_set(struct keyring_outcome *outcome,

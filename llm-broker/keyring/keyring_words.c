@@ -8,8 +8,13 @@
 #include <stddef.h>
 #include <string.h>
 
+static const char *const keyring_words_kinds[KEYRING_KIND_COUNT] = {
+    [KEYRING_KEY] = "key",
+    [KEYRING_SECRET] = "secret",
+};
 static const char *const keyring_words_ops[KEYRING_OP_COUNT] = {
     [KEYRING_READ] = "read",
+    [KEYRING_FETCH] = "fetch",
     [KEYRING_STORE] = "store",
     [KEYRING_REMOVE] = "remove",
     [KEYRING_TEST] = "test",
@@ -53,6 +58,12 @@ keyring_words_index(const char *text, const char *const *table, unsigned count)
 }
 
 const char *
+keyring_words_kind(enum keyring_kind kind)
+{
+	return keyring_words_kinds[kind];
+}
+
+const char *
 keyring_words_op(enum keyring_op op)
 {
 	return keyring_words_ops[op];
@@ -74,6 +85,14 @@ const char *
 keyring_words_status(enum keyring_status status)
 {
 	return keyring_words_statuses[status];
+}
+
+bool
+keyring_words_find_kind(const char *text, enum keyring_kind *kind_r)
+{
+	*kind_r = (enum keyring_kind)keyring_words_index(
+	    text, keyring_words_kinds, KEYRING_KIND_COUNT);
+	return *kind_r != KEYRING_KIND_COUNT;
 }
 
 bool
@@ -115,4 +134,18 @@ keyring_words_is_provider(const char *name)
 
 	return len >= 1 && len <= KEYRING_PROVIDER_MAX &&
 	       strspn(name, "abcdefghijklmnopqrstuvwxyz0123456789-") == len;
+}
+
+bool
+keyring_words_is_name(enum keyring_kind kind, const char *name)
+{
+	size_t len = strlen(name);
+
+	if (kind != KEYRING_SECRET)
+		return keyring_words_is_provider(name);
+	return len >= 1 && len <= KEYRING_NAME_MAX &&
+	       (name[0] < '0' || name[0] > '9') &&
+	       strspn(name,
+		   "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+		   "0123456789_") == len;
 }

@@ -10,8 +10,17 @@
 
 #include <stdbool.h>
 
+/* Two name spaces that never mix: other items of the keychain, other
+ * credentials, another file. */
+enum keyring_kind {
+	KEYRING_KEY,    /* of an LLM provider: for llm-key alone */
+	KEYRING_SECRET, /* of packages: for sandboxes, with a consent */
+	KEYRING_KIND_COUNT
+};
+
 enum keyring_op {
 	KEYRING_READ,   /* give the key to llm-key, on the pair */
+	KEYRING_FETCH,  /* secrets into a sealed memfd, for init */
 	KEYRING_STORE,  /* take a key, wait for `commit`, store it */
 	KEYRING_REMOVE, /* forget it */
 	KEYRING_TEST,   /* could a key be stored there? Touches none */
@@ -52,12 +61,14 @@ enum keyring_status {
 };
 
 /* The word on the wire; never NULL. */
+const char *keyring_words_kind(enum keyring_kind kind);
 const char *keyring_words_op(enum keyring_op op);
 const char *keyring_words_backend(enum keyring_backend backend);
 const char *keyring_words_input(enum keyring_input input);
 const char *keyring_words_status(enum keyring_status status);
 
 /* And back; false when it is none of them. text may be NULL. */
+bool keyring_words_find_kind(const char *text, enum keyring_kind *kind_r);
 bool keyring_words_find_op(const char *text, enum keyring_op *op_r);
 bool keyring_words_find_backend(
     const char *text, enum keyring_backend *backend_r);
@@ -67,5 +78,9 @@ bool keyring_words_find_status(const char *text, enum keyring_status *status_r);
 /* A provider's name: 1 to 31 lower-case letters, digits and hyphens. */
 #define KEYRING_PROVIDER_MAX 31U
 bool keyring_words_is_provider(const char *name);
+
+/* A secret's name is a variable's: letters, digits and _, no digit first. */
+#define KEYRING_NAME_MAX 64U
+bool keyring_words_is_name(enum keyring_kind kind, const char *name);
 
 #endif

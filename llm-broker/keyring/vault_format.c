@@ -10,9 +10,14 @@
 
 #define VAULT_FORMAT_BEGIN 11U /* magic, version, scrypt; not the count */
 
-/* How every such file begins; what is authenticated of it. */
-static const uint8_t vault_format_begin[VAULT_FORMAT_BEGIN] = {
-    'A', 'N', 'K', 'E', 'Y', 'S', '0', '1', VAULT_LOG2_N, VAULT_R, VAULT_P};
+/* How such a file begins; what is authenticated of it. */
+static const uint8_t
+    vault_format_begin[KEYRING_KIND_COUNT][VAULT_FORMAT_BEGIN] = {
+	[KEYRING_KEY] = {'A', 'N', 'K', 'E', 'Y', 'S', '0', '1', VAULT_LOG2_N,
+	    VAULT_R, VAULT_P},
+	[KEYRING_SECRET] = {'A', 'N', 'S', 'E', 'C', 'R', '0', '1',
+	    VAULT_LOG2_N, VAULT_R, VAULT_P},
+};
 
 /* What is left to read. */
 struct vault_format_cursor {
@@ -37,7 +42,7 @@ static enum vault_fault
 vault_format_head(struct vault_format_cursor *cursor, struct vault *vault_r)
 {
 	const uint8_t *head = vault_format_take(cursor, VAULT_HEAD);
-	const uint8_t *begin = vault_format_begin;
+	const uint8_t *begin = vault_format_begin[vault_r->kind];
 
 	if (head == NULL)
 		return VAULT_CUT;
@@ -57,14 +62,15 @@ vault_format_head(struct vault_format_cursor *cursor, struct vault *vault_r)
 }
 
 static enum vault_fault
-vault_format_name(struct vault_format_cursor *cursor, char *name_r)
+vault_format_name(
+    struct vault_format_cursor *cursor, enum keyring_kind kind, char *name_r)
 {
 	const uint8_t *len = vault_format_take(cursor, 1);
 	const uint8_t *name;
 
 	if (len == NULL)
 		return VAULT_CUT;
-	if (*len == 0 || *len > KEYRING_PROVIDER_MAX)
+	if (*len == 0 || *len > KEYRING_NAME_MAX)
 		return VAULT_NAME;
 	name = vault_format_take(cursor, *len);
 	if (name == NULL)
@@ -72,16 +78,16 @@ vault_format_name(struct vault_format_cursor *cursor, char *name_r)
 	memcpy(name_r, name, *len);
 	name_r[*len] = '\0';
 	/* A NUL inside would make it another name. */
-	return strlen(name_r) == *len && keyring_words_is_provider(name_r)
+	return strlen(name_r) == *len && keyring_words_is_name(kind, name_r)
 		   ? VAULT_OK
 		   : VAULT_NAME;
 }
 
 static enum vault_fault
-vault_format_entry(
-    struct vault_format_cursor *cursor, struct vault_entry *entry_r)
+vault_format_entry(struct vault_format_cursor *cursor, enum keyring_kind kind,
+    struct vault_entry *entry_r)
 {
-	enum vault_fault fault = vault_format_name(cursor, entry_r->name);
+	enum vault_fault fault = vault_format_name(cursor, kind, entry_r->name);
 	const uint8_t *head;
 
 	if (fault != VAULT_OK)
@@ -90,7 +96,10 @@ vault_format_entry(
 	if (head == NULL)
 		return VAULT_CUT;
 	entry_r->key_len = (size_t)head[0] << 8 | head[1];
-	if (entry_r->key_len < KEY_RULE_MIN || entry_r->key_len > KEY_RULE_MAX)
+	if (kind == KEYRING_KEY ? entry_r->key_len < KEY_RULE_MIN ||
+				      entry_r->key_len > KEY_RULE_MAX
+				: entry_r->key_len < 1 ||
+				      entry_r->key_len > KEY_RULE_SECRET_MAX)
 		return VAULT_LENGTH;
 	memcpy(entry_r->nonce, head + 2, VAULT_NONCE);
 	entry_r->sealed =
@@ -99,18 +108,20 @@ vault_format_entry(
 }
 
 enum vault_fault
-vault_format_read(const uint8_t *bytes, size_t len, struct vault *vault_r)
+vault_format_read(enum keyring_kind kind, const uint8_t *bytes, size_t len,
+    struct vault *vault_r)
 {
 	struct vault_format_cursor cursor = {bytes, len};
 	enum vault_fault fault;
 	size_t count;
 
 	memset(vault_r, 0, sizeof(*vault_r));
+	vault_r->kind = kind;
 	fault = vault_format_head(&cursor, vault_r);
 	count = vault_r->count;
 	for (size_t i = 0; i < count && fault == VAULT_OK; i++) {
 		vault_r->count = i; /* so that find sees those before it */
-		fault = vault_format_entry(&cursor, &vault_r->entries[i]);
+		fault = vault_format_entry(&cursor, kind, &vault_r->entries[i]);
 		if (fault == VAULT_OK && vault_format_find(vault_r,
 					     vault_r->entries[i].name) != NULL)
 			fault = VAULT_NAME;
@@ -124,7 +135,7 @@ vault_format_read(const uint8_t *bytes, size_t len, struct vault *vault_r)
 static enum result
 vault_format_put(const struct vault_entry *entry, struct buffer *out)
 {
-	uint8_t head[1 + KEYRING_PROVIDER_MAX + 2 + VAULT_NONCE];
+	uint8_t head[1 + KEYRING_NAME_MAX + 2 + VAULT_NONCE];
 	size_t name_len = strlen(entry->name);
 	enum result result;
 
@@ -146,7 +157,7 @@ vault_format_write(const struct vault *vault, struct buffer *out)
 	uint8_t head[VAULT_HEAD];
 	enum result result;
 
-	memcpy(head, vault_format_begin, VAULT_FORMAT_BEGIN);
+	memcpy(head, vault_format_begin[vault->kind], VAULT_FORMAT_BEGIN);
 	head[11] = (uint8_t)vault->count;
 	memcpy(head + 12, vault->salt, VAULT_SALT);
 	memcpy(head + 28, vault->check_nonce, VAULT_NONCE);
@@ -174,7 +185,7 @@ vault_format_aad(
 	size_t len = VAULT_FORMAT_BEGIN + VAULT_SALT;
 	size_t name_len = name == NULL ? 0 : strlen(name);
 
-	memcpy(aad_r, vault_format_begin, VAULT_FORMAT_BEGIN);
+	memcpy(aad_r, vault_format_begin[vault->kind], VAULT_FORMAT_BEGIN);
 	memcpy(aad_r + VAULT_FORMAT_BEGIN, vault->salt, VAULT_SALT);
 	for (size_t i = 0; i < name_len; i++)
 		aad_r[len + i] = (uint8_t)name[i];
@@ -190,7 +201,7 @@ vault_format_text(enum vault_fault fault)
 	case VAULT_CUT:
 		return "it ends too early";
 	case VAULT_MAGIC:
-		return "it is no file of keys";
+		return "it is no such file";
 	case VAULT_VERSION:
 		return "it is of another version";
 	case VAULT_SCRYPT:

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * AGENTNODE_HOME/keys.enc, the encrypted file of keys: its bytes and their
- * meaning, without any cipher. Pure, strict, fuzzed. Numbers are big endian.
+ * AGENTNODE_HOME/keys.enc and secrets.enc, the encrypted files of keys and
+ * of secrets: their bytes and their meaning, without any cipher. Pure,
+ * strict, fuzzed. Numbers are big endian.
  *
- *   8  "ANKEYS01"                     magic and version
+ *   8  "ANKEYS01" or "ANSECR01"       magic and version
  *   4  17, 8, 1, COUNT                scrypt: log2 N, r, p; entries, 0..64
  *  16  salt                           of scrypt
  *  12  nonce, 16 tag                  the check: an empty text, sealed
  *  COUNT times:
- *    1  length of the name, the name  [a-z0-9-]{1,31}, each once
- *    2  length of the key, 12 nonce   16..2048
+ *    1  length of the name, the name  each once
+ *    2  length of the key, 12 nonce   16..2048; of a secret 1..8192
  *    n  the key, sealed, 16 tag
  *  64  SHA-256 of all before it, hex  tells damage from a wrong passphrase
  *
@@ -36,21 +37,22 @@
 #define VAULT_P 1U
 #define VAULT_ENTRIES_MAX 64U
 #define VAULT_HEAD 56U /* bytes before the first entry */
-#define VAULT_FILE_MAX                                            \
-	(VAULT_HEAD + VAULT_DIGEST +                              \
-	    VAULT_ENTRIES_MAX * (1U + KEYRING_PROVIDER_MAX + 2U + \
-				    VAULT_NONCE + KEY_RULE_MAX + VAULT_TAG))
+#define VAULT_FILE_MAX                                                      \
+	(VAULT_HEAD + VAULT_DIGEST +                                        \
+	    VAULT_ENTRIES_MAX * (1U + KEYRING_NAME_MAX + 2U + VAULT_NONCE + \
+				    KEY_RULE_SECRET_MAX + VAULT_TAG))
 /* What is authenticated: the longest. */
-#define VAULT_AAD_MAX (11U + VAULT_SALT + KEYRING_PROVIDER_MAX)
+#define VAULT_AAD_MAX (11U + VAULT_SALT + KEYRING_NAME_MAX)
 
 struct vault_entry {
-	char name[KEYRING_PROVIDER_MAX + 1];
+	char name[KEYRING_NAME_MAX + 1];
 	uint8_t nonce[VAULT_NONCE];
 	size_t key_len;
 	const uint8_t *sealed; /* key_len bytes and the tag; borrowed */
 };
 
 struct vault {
+	enum keyring_kind kind; /* what it holds; authenticated */
 	uint8_t salt[VAULT_SALT];
 	uint8_t check_nonce[VAULT_NONCE], check_tag[VAULT_TAG];
 	size_t count;
@@ -69,10 +71,10 @@ enum vault_fault {
 	VAULT_REST    /* bytes behind the last entry */
 };
 
-/* Read all but the digest, which the caller has checked and cut off. The
- * vault borrows from bytes. */
-enum vault_fault vault_format_read(
-    const uint8_t *bytes, size_t len, struct vault *vault_r);
+/* Read all but the digest, which the caller has checked and cut off: a file
+ * of this kind, no other. The vault borrows from bytes. */
+enum vault_fault vault_format_read(enum keyring_kind kind, const uint8_t *bytes,
+    size_t len, struct vault *vault_r);
 
 /* Append all but the digest. */
 enum result vault_format_write(const struct vault *vault, struct buffer *out);

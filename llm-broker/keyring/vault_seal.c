@@ -13,9 +13,10 @@
 #define VAULT_SEAL_MEMORY (UINT64_C(160) << 20)
 
 enum result
-vault_seal_new(struct vault *vault_r)
+vault_seal_new(enum keyring_kind kind, struct vault *vault_r)
 {
 	memset(vault_r, 0, sizeof(*vault_r));
+	vault_r->kind = kind;
 	return RAND_bytes(vault_r->salt, (int)VAULT_SALT) == 1 ? RESULT_OK
 							       : RESULT_SYSTEM;
 }

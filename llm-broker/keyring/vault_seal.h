@@ -16,7 +16,7 @@
 #define VAULT_SEAL_KEY 32U
 
 /* A new salt and no entries. */
-enum result vault_seal_new(struct vault *vault_r);
+enum result vault_seal_new(enum keyring_kind kind, struct vault *vault_r);
 
 /* scrypt, 128 MiB and about half a second. The caller frees *master_r. */
 enum result vault_seal_derive(const struct vault *vault,

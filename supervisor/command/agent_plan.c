@@ -14,6 +14,7 @@
 #include "supervisor/pack/shim_text.h"
 #include "supervisor/package/run_secret.h"
 #include "supervisor/policy/run_record.h"
+#include "supervisor/policy/stored_secret.h"
 
 #define AGENT_PLAN_RESULT_MAX (1U << 20)
 
@@ -36,21 +37,27 @@ agent_plan_package(struct agent_plan *plan)
 }
 
 /* Its packages' secrets are for them: nothing that starts from here on is
- * to show them. */
+ * to show them. Then those of the keychain, so that no call of a tool waits
+ * for it and nobody is asked in the middle of a run. */
 static void
 agent_plan_hide(struct agent_plan *plan)
 {
+	void (*const steps[])(const char *, const json_t *) = {
+	    run_secret_hide, run_secret_prefetch};
 	const json_t *slug;
 	size_t i;
 
-	json_array_foreach(plan->package.packages, i, slug)
-	{
-		const char *text = json_string_value(slug);
+	for (size_t k = 0; k < 2; k++) {
+		json_array_foreach(plan->package.packages, i, slug)
+		{
+			const char *text = json_string_value(slug);
 
-		if (text != NULL)
-			run_secret_hide(
-			    text, lockfile_entry(plan->run.lockfile, text));
+			if (text != NULL)
+				steps[k](text,
+				    lockfile_entry(plan->run.lockfile, text));
+		}
 	}
+	stored_secret_quiet();
 }
 
 static enum result

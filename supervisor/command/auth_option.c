@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The words of the auth commands (see the header). Called by command_auth.c.
- * It must never print a word that could be a key, nor leave a key in the
- * environment after it was taken.
+ * The words of the auth and secret commands (see the header). Called by
+ * command_auth.c and command_secret.c. It must never print a word that could be
+ * a key, nor leave a key in the environment after it was taken.
  */
 #include "supervisor/command/auth_option.h"
 
@@ -21,26 +21,29 @@
 #include "supervisor/command/command.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/keyring_call.h"
+#include "supervisor/policy/stored_secret.h"
 
 /* What fits into an empty pipe at once: more than any key. */
 #define AUTH_OPTION_PIPE_MAX 32768U
 
 static const char *
-auth_option_name(enum auth_option_verb verb)
+auth_option_name(const struct auth_option *option)
 {
-	switch (verb) {
+	bool is_key = option->kind == KEYRING_KEY;
+
+	switch (option->verb) {
 	case AUTH_OPTION_SET:
-		return "auth set";
+		return is_key ? "auth set" : "secret set";
 	case AUTH_OPTION_REMOVE:
-		return "auth remove";
+		return is_key ? "auth remove" : "secret remove";
 	case AUTH_OPTION_TEST:
 		return "auth test";
 	}
 	return "auth";
 }
 
-/* The number of a descriptor that is open now, before we open any. */
-static int
+/* Before we open any. */
+int
 auth_option_fd(const char *text, const char *option, int *fd_r)
 {
 	char *end = NULL;
@@ -59,6 +62,22 @@ auth_option_fd(const char *text, const char *option, int *fd_r)
 		    option);
 	*fd_r = (int)value;
 	return COMMAND_DONE;
+}
+
+int
+auth_option_secrets(const char *text)
+{
+	const char *name = "--secrets-passphrase-fd";
+	int fd = -1, code = auth_option_fd(text, name, &fd);
+
+	if (code == COMMAND_DONE && fd <= STDERR_FILENO)
+		code = command_error(COMMAND_USAGE,
+		    "%s: the first three are the run's own streams; use "
+		    "another one",
+		    name);
+	if (code == COMMAND_DONE)
+		stored_secret_passphrase(fd);
+	return code;
 }
 
 static int
@@ -97,19 +116,19 @@ auth_option_words(int argc, char **argv, struct auth_option *option_r)
 			code = auth_option_fd(optarg, "--passphrase-fd",
 			    &option_r->passphrase_fd);
 		else
-			code = command_option_fault(
-			    auth_option_name(option_r->verb));
+			code = command_option_fault(auth_option_name(option_r));
 	}
 	return code;
 }
 
 int
-auth_option_parse(enum auth_option_verb verb, int argc, char **argv,
-    struct auth_option *option_r)
+auth_option_parse(enum keyring_kind kind, enum auth_option_verb verb, int argc,
+    char **argv, struct auth_option *option_r)
 {
 	int code;
 
-	*option_r = (struct auth_option){.verb = verb,
+	*option_r = (struct auth_option){.kind = kind,
+	    .verb = verb,
 	    .from_fd = -1,
 	    .passphrase_fd = -1,
 	    .source_fd = -1,
@@ -119,18 +138,23 @@ auth_option_parse(enum auth_option_verb verb, int argc, char **argv,
 		return code;
 	if (argc - optind > 1 && verb == AUTH_OPTION_SET)
 		return command_error(COMMAND_USAGE,
-		    "a key never goes on the command line, where 'ps' and the "
+		    "a %s never goes on the command line, where 'ps' and the "
 		    "shell's history show it: leave it out to be asked, or "
-		    "use --from-env or --from-fd (and if that was your key, "
-		    "replace it)");
+		    "use --from-env or --from-fd (and if that was your %s, "
+		    "replace it)",
+		    keyring_words_kind(kind), keyring_words_kind(kind));
 	if (argc - optind != 1)
-		return command_option_fault(auth_option_name(verb));
-	option_r->provider = argv[optind];
-	if (!keyring_words_is_provider(option_r->provider))
+		return command_option_fault(auth_option_name(option_r));
+	option_r->name = argv[optind];
+	if (!keyring_words_is_name(kind, option_r->name))
 		return command_error(COMMAND_USAGE,
-		    "the name of a provider has 1 to %u lower-case letters, "
-		    "digits and hyphens",
-		    KEYRING_PROVIDER_MAX);
+		    kind == KEYRING_KEY
+			? "the name of a provider has 1 to %u lower-case "
+			  "letters, digits and hyphens"
+			: "the name of a secret is a variable's: 1 to %u "
+			  "letters, digits and _, and no digit first",
+		    kind == KEYRING_KEY ? KEYRING_PROVIDER_MAX
+					: KEYRING_NAME_MAX);
 	if (option_r->from_env != NULL && option_r->from_fd >= 0)
 		return command_error(COMMAND_USAGE,
 		    "--from-env and --from-fd exclude each other");
@@ -169,8 +193,7 @@ auth_option_provider(const struct auth_option *option)
 
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
-	(void)snprintf(
-	    name, sizeof(name), "providers/%s.json", option->provider);
+	(void)snprintf(name, sizeof(name), "providers/%s.json", option->name);
 	if (child_shared_path(name, path, sizeof(path)) == RESULT_OK)
 		return COMMAND_DONE;
 	len = snprintf(path, sizeof(path), "%s/%s", home, name);
@@ -178,7 +201,7 @@ auth_option_provider(const struct auth_option *option)
 		return COMMAND_DONE;
 	return command_error(COMMAND_USAGE,
 	    "there is no provider '%s': neither AgentNode nor %s has a %s",
-	    option->provider, home, name);
+	    option->name, home, name);
 }
 
 /* The value of the variable: into a pipe, whose memory is not swapped, and
@@ -195,7 +218,7 @@ auth_option_env(struct auth_option *option)
 	if (len == 0 || len > AUTH_OPTION_PIPE_MAX)
 		return command_error(COMMAND_USAGE,
 		    "the variable that --from-env names is %s",
-		    len == 0 ? "not set or empty" : "too long for a key");
+		    len == 0 ? "not set or empty" : "too long");
 	if (pipe2(ends, O_CLOEXEC) == 0) {
 		result = fd_write_all(ends[1], value, len);
 		fd_close(&ends[1]);
@@ -218,8 +241,8 @@ auth_option_terminal(struct auth_option *option, const char *what)
 		return COMMAND_DONE;
 	return command_error(COMMAND_USAGE,
 	    "there is no terminal to ask for the %s at: use %s", what,
-	    strcmp(what, "key") == 0 ? "--from-env or --from-fd"
-				     : "--passphrase-fd");
+	    strcmp(what, "passphrase") == 0 ? "--passphrase-fd"
+					    : "--from-env or --from-fd");
 }
 
 static int
@@ -234,7 +257,7 @@ auth_option_source(struct auth_option *option)
 		option->source_fd = option->from_fd;
 		return COMMAND_DONE;
 	}
-	code = auth_option_terminal(option, "key");
+	code = auth_option_terminal(option, keyring_words_kind(option->kind));
 	if (code != COMMAND_DONE)
 		return code;
 	option->source = KEYRING_INPUT_TERMINAL;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What `auth set`, `auth remove` and `auth test` are told: the words of the
- * command line, where the key comes from, where it goes. A key on the
- * command line is refused without being repeated.
+ * What `auth set`, `auth remove`, `auth test`, `secret set` and `secret
+ * remove` are told: the words of the command line, where the key or secret
+ * comes from, where it goes. One on the command line is refused without
+ * being repeated.
  */
 #ifndef SUPERVISOR_COMMAND_AUTH_OPTION_H
 #define SUPERVISOR_COMMAND_AUTH_OPTION_H
@@ -19,7 +20,8 @@ enum auth_option_verb {
 
 struct auth_option {
 	enum auth_option_verb verb;
-	const char *provider;
+	enum keyring_kind kind;
+	const char *name; /* of a provider, or of a variable */
 	bool has_backend; /* --backend was given */
 	enum keyring_backend backend;
 	/* Descriptors are owned once auth_option_open made them. */
@@ -33,8 +35,14 @@ struct auth_option {
 
 /* COMMAND_DONE, or the exit code after the sentence was printed. Nothing
  * is opened yet. */
-int auth_option_parse(enum auth_option_verb verb, int argc, char **argv,
-    struct auth_option *option_r);
+int auth_option_parse(enum keyring_kind kind, enum auth_option_verb verb,
+    int argc, char **argv, struct auth_option *option_r);
+
+/* The number of a descriptor that is open now and no terminal. Code as
+ * above. */
+int auth_option_fd(const char *text, const char *option, int *fd_r);
+/* --secrets-passphrase-fd of the run commands. Code as above. */
+int auth_option_secrets(const char *text);
 
 /* The backend: as told, or the configuration's. Code as above. */
 int auth_option_backend(struct auth_option *option);

@@ -24,6 +24,39 @@ struct auth_store {
 	char detail[640], last4[5];
 };
 
+static const char *
+auth_store_group(const struct auth_option *option)
+{
+	return option->kind == KEYRING_KEY ? "auth" : "secret";
+}
+
+/* Fields of a record: whose, and where. */
+static json_t *
+auth_store_fields(
+    const struct auth_option *option, enum keyring_backend backend)
+{
+	return json_pack("{s:s, s:s}",
+	    option->kind == KEYRING_KEY ? "provider" : "name", option->name,
+	    "backend", keyring_words_backend(backend));
+}
+
+/* key_set, secret_removed, ...: text_r has room for 32. */
+static const char *
+auth_store_event(
+    const struct auth_option *option, const char *what, char *text_r)
+{
+	(void)snprintf(text_r, 32, "%s_%s",
+	    option->kind == KEYRING_KEY ? "key" : "secret", what);
+	return text_r;
+}
+
+/* The words for a person. */
+static const char *
+auth_store_what(const struct auth_option *option)
+{
+	return option->kind == KEYRING_KEY ? "key of" : "secret";
+}
+
 int
 auth_store_fault(const struct auth_option *option, enum keyring_status status,
     const char *detail)
@@ -43,9 +76,10 @@ auth_store_fault(const struct auth_option *option, enum keyring_status status,
 	case KEYRING_TIMEOUT:
 		return command_error(COMMAND_UNAVAILABLE,
 		    "%s; without a keychain there are systemd credentials, or "
-		    "'agentnode auth set %s --backend file' (encrypted under "
-		    "a passphrase); a key is never kept in plain text",
-		    text, option->provider);
+		    "'agentnode %s set %s --backend file' (encrypted under a "
+		    "passphrase); a %s is never kept in plain text",
+		    text, auth_store_group(option), option->name,
+		    keyring_words_kind(option->kind));
 	case KEYRING_READ_ONLY:
 	case KEYRING_BAD_KEY:
 		return command_error(COMMAND_USAGE, "%s", text);
@@ -96,14 +130,15 @@ auth_store_on_taken(struct keyring_call *call,
 {
 	struct auth_store *store = context;
 	json_t *fields =
-	    json_pack("{s:s, s:s}", "provider", store->option->provider,
-		"backend", keyring_words_backend(store->option->backend));
+	    auth_store_fields(store->option, store->option->backend);
+	char event[32];
 	enum result result = RESULT_NO_MEMORY;
 
 	store->call = call;
 	(void)snprintf(store->last4, sizeof(store->last4), "%s", answer->last4);
 	if (fields != NULL)
-		result = audit_submit(store->ledger.audit, "key_set", fields,
+		result = audit_submit(store->ledger.audit,
+		    auth_store_event(store->option, "set", event), fields,
 		    auth_store_on_record, store);
 	json_decref(fields);
 	if (result != RESULT_OK)
@@ -118,12 +153,17 @@ auth_store_on_done(struct keyring_answer *answer, void *context)
 
 /* A record that an effect announced in the chain did not happen. */
 static void
-auth_store_record_failure(struct auth_store *store, const char *event)
+auth_store_record_failure(struct auth_store *store, const char *what)
 {
-	(void)command_ledger_write(&store->ledger, event,
-	    json_pack("{s:s, s:s, s:s}", "provider", store->option->provider,
-		"backend", keyring_words_backend(store->option->backend),
-		"code", keyring_words_status(store->status)));
+	json_t *fields =
+	    auth_store_fields(store->option, store->option->backend);
+	char event[32];
+
+	if (fields != NULL)
+		(void)json_object_set_new(fields, "code",
+		    json_string(keyring_words_status(store->status)));
+	(void)command_ledger_write(&store->ledger,
+	    auth_store_event(store->option, what, event), fields);
 }
 
 static void
@@ -133,8 +173,9 @@ auth_store_run_set(struct auth_store *store)
 	    auth_store_on_taken, auth_store_on_done};
 	const struct auth_option *option = store->option;
 	struct keyring_call_spec spec = {.op = KEYRING_STORE,
+	    .kind = option->kind,
 	    .backend = option->backend,
-	    .provider = option->provider,
+	    .name = option->name,
 	    .pair_fd = -1,
 	    .source = option->source,
 	    .source_fd = option->source_fd,
@@ -151,17 +192,18 @@ auth_store_run_set(struct auth_store *store)
 		    result_text(result));
 	keyring_call_free(&store->call);
 	if (store->is_recorded && store->status != KEYRING_OK)
-		auth_store_record_failure(store, "key_set_failed");
+		auth_store_record_failure(store, "set_failed");
 }
 
 /* The helper's part of a removal, on its own loop. */
 static enum keyring_status
-auth_store_run_remove(const char *provider, enum keyring_backend backend,
-    char *detail_r, size_t size)
+auth_store_run_remove(const struct auth_option *option,
+    enum keyring_backend backend, char *detail_r, size_t size)
 {
 	struct keyring_call_spec spec = {.op = KEYRING_REMOVE,
+	    .kind = option->kind,
 	    .backend = backend,
-	    .provider = provider,
+	    .name = option->name,
 	    .pair_fd = -1,
 	    .source_fd = -1,
 	    .passphrase_fd = -1};
@@ -173,18 +215,19 @@ auth_store_run_remove(const char *provider, enum keyring_backend backend,
 static void
 auth_store_drop_old(struct auth_store *store, const struct credential *old)
 {
-	const char *provider = store->option->provider;
-	char detail[640] = "";
+	const struct auth_option *option = store->option;
+	char detail[640] = "", event[32];
 	enum keyring_status status = KEYRING_FAILED;
 
-	if (command_ledger_write(&store->ledger, "key_removed",
-		json_pack("{s:s, s:s}", "provider", provider, "backend",
-		    keyring_words_backend(old->backend))) == COMMAND_DONE)
+	if (command_ledger_write(&store->ledger,
+		auth_store_event(option, "removed", event),
+		auth_store_fields(option, old->backend)) == COMMAND_DONE)
 		status = auth_store_run_remove(
-		    provider, old->backend, detail, sizeof(detail));
+		    option, old->backend, detail, sizeof(detail));
 	if (status != KEYRING_OK && status != KEYRING_MISSING)
 		(void)command_error(COMMAND_DONE,
-		    "the key that %s had before is still in %s: %s", provider,
+		    "the %s that %s had before is still in %s: %s",
+		    keyring_words_kind(option->kind), option->name,
 		    keyring_words_backend(old->backend), detail);
 }
 
@@ -194,18 +237,19 @@ auth_store_note(struct auth_store *store)
 	const struct auth_option *option = store->option;
 	struct json_fault fault = {""};
 	struct credential old;
-	enum result had = credential_find(option->provider, &old, &fault);
+	enum result had =
+	    credential_find(option->kind, option->name, &old, &fault);
 	enum result result = had == RESULT_NOT_FOUND ? RESULT_OK : had;
 
 	if (result == RESULT_OK)
-		result = credential_put(
-		    option->provider, option->backend, store->last4, &fault);
+		result = credential_put(option->kind, option->name,
+		    option->backend, store->last4, &fault);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
 	if (had == RESULT_OK && old.backend != option->backend &&
 	    old.backend != KEYRING_CREDENTIALS)
 		auth_store_drop_old(store, &old);
-	printf("The key of %s is set in %s", option->provider,
+	printf("The %s %s is set in %s", auth_store_what(option), option->name,
 	    keyring_words_backend(option->backend));
 	if (store->last4[0] != '\0')
 		printf(" (it ends in %s)", store->last4);
@@ -221,10 +265,12 @@ auth_store_set(const struct auth_option *option)
 
 	if (option->backend == KEYRING_FILE)
 		(void)command_error(COMMAND_DONE,
-		    "warning: the backend 'file' keeps keys in "
-		    "AGENTNODE_HOME/keys.enc, which is as safe as its "
+		    "warning: the backend 'file' keeps %ss in "
+		    "AGENTNODE_HOME/%ss.enc, which is as safe as its "
 		    "passphrase: whoever copies the file can try passphrases "
-		    "for ever. A keychain or systemd credentials are better");
+		    "for ever. A keychain or systemd credentials are better",
+		    keyring_words_kind(option->kind),
+		    keyring_words_kind(option->kind));
 	code = command_ledger_open(&store.ledger);
 	if (code == COMMAND_DONE) {
 		auth_store_run_set(&store);
@@ -242,15 +288,17 @@ static int
 auth_store_forget(const struct auth_option *option, bool was_there)
 {
 	struct json_fault fault = {""};
-	enum result result = credential_drop(option->provider, &fault);
+	enum result result =
+	    credential_drop(option->kind, option->name, &fault);
 
 	if (result != RESULT_OK && result != RESULT_NOT_FOUND)
 		return command_fault(result, &fault);
 	if (!was_there && result == RESULT_NOT_FOUND)
-		return command_error(COMMAND_NO, "%s has no key in %s",
-		    option->provider, keyring_words_backend(option->backend));
-	printf("The key of %s is removed from %s%s.\n", option->provider,
-	    keyring_words_backend(option->backend),
+		return command_error(COMMAND_NO, "%s has no %s in %s",
+		    option->name, keyring_words_kind(option->kind),
+		    keyring_words_backend(option->backend));
+	printf("The %s %s is removed from %s%s.\n", auth_store_what(option),
+	    option->name, keyring_words_backend(option->backend),
 	    was_there ? "" : " (it was gone there already)");
 	return COMMAND_DONE;
 }
@@ -259,17 +307,18 @@ static int
 auth_store_remove_from(struct auth_store *store)
 {
 	const struct auth_option *option = store->option;
-	int code = command_ledger_write(&store->ledger, "key_removed",
-	    json_pack("{s:s, s:s}", "provider", option->provider, "backend",
-		keyring_words_backend(option->backend)));
+	char event[32];
+	int code = command_ledger_write(&store->ledger,
+	    auth_store_event(option, "removed", event),
+	    auth_store_fields(option, option->backend));
 
 	if (code != COMMAND_DONE)
 		return code;
-	store->status = auth_store_run_remove(option->provider, option->backend,
-	    store->detail, sizeof(store->detail));
+	store->status = auth_store_run_remove(
+	    option, option->backend, store->detail, sizeof(store->detail));
 	if (store->status == KEYRING_OK || store->status == KEYRING_MISSING)
 		return auth_store_forget(option, store->status == KEYRING_OK);
-	auth_store_record_failure(store, "key_remove_failed");
+	auth_store_record_failure(store, "remove_failed");
 	return auth_store_fault(option, store->status, store->detail);
 }
 
@@ -284,10 +333,11 @@ auth_store_remove(const struct auth_option *option)
 	int code;
 
 	if (!option->has_backend) {
-		result = credential_find(option->provider, &credential, &fault);
+		result = credential_find(
+		    option->kind, option->name, &credential, &fault);
 		if (result == RESULT_NOT_FOUND)
-			return command_error(
-			    COMMAND_NO, "%s has no key", option->provider);
+			return command_error(COMMAND_NO, "%s has no %s",
+			    option->name, keyring_words_kind(option->kind));
 		if (result != RESULT_OK)
 			return command_fault(result, &fault);
 		found.backend = credential.backend;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The stories of `auth set` and `auth remove`: the helper takes the key, the
- * audit record is synced, the helper stores it, credentials.json says so.
+ * The stories of `auth set` and `auth remove`, and of `secret set` and
+ * `secret remove`: the helper takes the key or secret, the audit record is
+ * synced, the helper stores it, credentials.json or secrets.json says so.
  */
 #ifndef SUPERVISOR_COMMAND_AUTH_STORE_H
 #define SUPERVISOR_COMMAND_AUTH_STORE_H

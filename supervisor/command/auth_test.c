@@ -160,7 +160,7 @@ auth_test_path(const json_t *provider)
 static int
 auth_test_plan(struct auth_test *test)
 {
-	const char *name = test->option->provider;
+	const char *name = test->option->name;
 	json_t *provider = json_object_get(test->files, name), *only;
 	struct json_fault fault = {""};
 	enum result result;
@@ -194,12 +194,12 @@ static enum result
 auth_test_ask(const struct auth_test *test)
 {
 	const json_t *provider =
-	    json_object_get(test->files, test->option->provider);
+	    json_object_get(test->files, test->option->name);
 	char head[512];
 	int len = snprintf(head, sizeof(head),
 	    "GET /%s%s HTTP/1.1\r\nHost: 127.0.0.1:%u\r\n"
 	    "Connection: close\r\n\r\n",
-	    test->option->provider, auth_test_path(provider),
+	    test->option->name, auth_test_path(provider),
 	    (unsigned)AGENT_ENV_LLM_PORT);
 
 	if (len < 0 || (size_t)len >= sizeof(head))
@@ -244,7 +244,7 @@ auth_test_start(struct auth_test *test)
 static int
 auth_test_verdict(const struct auth_test *test)
 {
-	const char *name = test->option->provider;
+	const char *name = test->option->name;
 
 	if (!test->has_key)
 		return command_error(COMMAND_UNAVAILABLE,

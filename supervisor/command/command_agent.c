@@ -14,6 +14,7 @@
 #include "common/fd.h"
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/agent_run.h"
+#include "supervisor/command/auth_option.h"
 #include "supervisor/command/command.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/suffix_check.h"
@@ -93,6 +94,8 @@ command_agent_option(struct agent_run_options *options, int option)
 		return COMMAND_DONE;
 	case 'p':
 		return command_agent_passphrase(options, optarg);
+	case 's':
+		return auth_option_secrets(optarg);
 	case 'v':
 		options->verbose = true;
 		return COMMAND_DONE;
@@ -110,6 +113,7 @@ command_agent_parse(int argc, char **argv, struct agent_run_options *options)
 	    {"allow", required_argument, NULL, 'a'},
 	    {"lockfile", required_argument, NULL, 'l'},
 	    {"passphrase-fd", required_argument, NULL, 'p'},
+	    {"secrets-passphrase-fd", required_argument, NULL, 's'},
 	    {"verbose", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
@@ -147,7 +151,8 @@ const struct command command_agent_rows[] = {
     {"agent run", "run an installed agent in its sandbox",
 	"Usage: agentnode agent run SLUG [--goal TEXT] [--input JSON]\n"
 	"         [--allow ENTRY]... [--lockfile FILE] [--passphrase-fd N] "
-	"[--verbose]\n\n"
+	"[--verbose]\n"
+	"         [--secrets-passphrase-fd N]\n\n"
 	"The agent reaches the language models that its manifest asks for and\n"
 	"the host grants (agent_sandbox.llm), the tools of the packages its\n"
 	"manifest lists, and the hosts it declared; nothing else. No key "
@@ -158,6 +163,8 @@ const struct command command_agent_rows[] = {
 	"  --allow ENTRY        one more host for this run\n"
 	"  --lockfile FILE      instead of the one in force\n"
 	"  --passphrase-fd N    of keys.enc, read from this descriptor\n"
+	"  --secrets-passphrase-fd N\n"
+	"                       of secrets.enc, likewise\n"
 	"  --verbose            the agent's own output to standard error\n\n"
 	"The result is one line of JSON on standard output; a program's own\n"
 	"output is passed on instead.\n\n"

@@ -21,7 +21,8 @@ static int
 command_auth_set(int argc, char **argv)
 {
 	struct auth_option option;
-	int code = auth_option_parse(AUTH_OPTION_SET, argc, argv, &option);
+	int code = auth_option_parse(
+	    KEYRING_KEY, AUTH_OPTION_SET, argc, argv, &option);
 
 	if (code == COMMAND_DONE)
 		code = auth_option_provider(&option);
@@ -40,7 +41,8 @@ static int
 command_auth_remove(int argc, char **argv)
 {
 	struct auth_option option;
-	int code = auth_option_parse(AUTH_OPTION_REMOVE, argc, argv, &option);
+	int code = auth_option_parse(
+	    KEYRING_KEY, AUTH_OPTION_REMOVE, argc, argv, &option);
 
 	return code == COMMAND_DONE ? auth_store_remove(&option) : code;
 }
@@ -49,7 +51,8 @@ static int
 command_auth_test(int argc, char **argv)
 {
 	struct auth_option option;
-	int code = auth_option_parse(AUTH_OPTION_TEST, argc, argv, &option);
+	int code = auth_option_parse(
+	    KEYRING_KEY, AUTH_OPTION_TEST, argc, argv, &option);
 
 	if (code == COMMAND_DONE)
 		code = auth_option_provider(&option);
@@ -170,7 +173,7 @@ command_auth_list(int argc, char **argv)
 	}
 	if (optind != argc)
 		return command_option_fault("auth list");
-	result = credential_load(&providers, &fault);
+	result = credential_load(KEYRING_KEY, &providers, &fault);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
 	rows = command_auth_table(providers);

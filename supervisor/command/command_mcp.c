@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/command/auth_option.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/package_verdict.h"
 #include "supervisor/mcp/mcp_package.h"
@@ -19,7 +20,9 @@ static const struct option command_mcp_known[] = {
     {"verbose", no_argument, NULL, 'v'}, {"json", no_argument, NULL, 'j'},
     {"allow", required_argument, NULL, 'a'},
     {"env", required_argument, NULL, 'e'},
-    {"consent-once", no_argument, NULL, 'o'}, {NULL, 0, NULL, 0}};
+    {"consent-once", no_argument, NULL, 'o'},
+    {"secrets-passphrase-fd", required_argument, NULL, 'p'},
+    {NULL, 0, NULL, 0}};
 
 /* One option; false when it is one too many. */
 static bool
@@ -38,6 +41,8 @@ command_mcp_option(struct mcp_run_options *options, int option, char *value)
 	case 'o':
 		options->consent_once = true;
 		return true;
+	case 'p':
+		return auth_option_secrets(value) == COMMAND_DONE;
 	case 'a':
 		if (options->allow_count == MCP_RUN_ALLOW_MAX)
 			return false;
@@ -271,7 +276,7 @@ const struct command command_mcp_rows[] = {
     {"mcp run", "run an installed MCP server in its sandbox, on stdio",
 	"Usage: agentnode mcp run [--lockfile FILE] [--verbose]\n"
 	"         [--allow ENTRY]... [--env NAME=VALUE]... [--consent-once]\n"
-	"         SLUG [-- WORD...]\n"
+	"         [--secrets-passphrase-fd N] SLUG [-- WORD...]\n"
 	"\n"
 	"Speaks MCP on standard input and output, as the server would; this\n"
 	"is the command an MCP client is configured with (see 'mcp config').\n"
@@ -286,6 +291,8 @@ const struct command command_mcp_rows[] = {
 	"  --env NAME=VALUE  set a variable for the server; not for secrets\n"
 	"  --consent-once    give it its secrets, this time (`agentnode\n"
 	"                    consent add` does for longer)\n"
+	"  --secrets-passphrase-fd N\n"
+	"                    of secrets.enc, read from this descriptor\n"
 	"  -- WORD...        words for the server, behind those of install\n"
 	"\n"
 	"Example:\n"

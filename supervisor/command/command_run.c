@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/command/auth_option.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/pack_run.h"
 #include "supervisor/package/slug.h"
@@ -103,6 +104,8 @@ command_run_option(struct pack_run_plan_options *options, int option)
 	case 'o':
 		options->consent_once = true;
 		return COMMAND_DONE;
+	case 'p':
+		return auth_option_secrets(optarg);
 	default:
 		return command_option_fault("run");
 	}
@@ -138,6 +141,7 @@ command_run_parse(int argc, char **argv, struct pack_run_plan_options *options)
 	    {"lockfile", required_argument, NULL, 'l'},
 	    {"json", no_argument, NULL, 'j'},
 	    {"consent-once", no_argument, NULL, 'o'},
+	    {"secrets-passphrase-fd", required_argument, NULL, 'p'},
 	    {"verbose", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
@@ -170,7 +174,8 @@ const struct command command_run_rows[] = {
     {"run", "run a tool of an installed tool pack in its sandbox",
 	"Usage: agentnode run SLUG[/TOOL] [--arg NAME=VALUE]...\n"
 	"         [--json-input FILE] [--timeout SECONDS] [--lockfile FILE]\n"
-	"         [--json] [--verbose] [--consent-once]\n\n"
+	"         [--json] [--verbose] [--consent-once]\n"
+	"         [--secrets-passphrase-fd N]\n\n"
 	"The tool's function is called in a sandbox of its own, with the "
 	"network\n"
 	"that its manifest declares: none, or the hosts it names and that "
@@ -188,7 +193,9 @@ const struct command command_run_rows[] = {
 	"                       memory\n"
 	"  --verbose            what the tool prints, to standard error\n"
 	"  --consent-once       give it its secrets, this time (`agentnode\n"
-	"                       consent add` does for longer)\n\n"
+	"                       consent add` does for longer)\n"
+	"  --secrets-passphrase-fd N\n"
+	"                       of secrets.enc, read from this descriptor\n\n"
 	"Exit code 0: there is a result; 1: the tool failed; 125: it never\n"
 	"started; 137: it was ended (time, memory, or a result too long).\n\n"
 	"Example: agentnode run word-count --arg text='three small words'\n",

@@ -8,6 +8,7 @@
 
 extern const struct command command_config_rows[];
 extern const struct command command_auth_rows[];
+extern const struct command command_secret_rows[];
 extern const struct command command_sandbox_rows[];
 extern const struct command command_image_rows[];
 extern const struct command command_mcp_install_rows[];
@@ -39,6 +40,7 @@ extern const struct command command_manual_rows[];
 const struct command *const command_groups[] = {
     command_config_rows,
     command_auth_rows,
+    command_secret_rows,
     command_sandbox_rows,
     command_image_rows,
     command_mcp_install_rows,

@@ -13,6 +13,7 @@
 #include "supervisor/command/explain_words.h"
 #include "supervisor/package/secret_need.h"
 #include "supervisor/policy/secret_grant.h"
+#include "supervisor/policy/stored_secret.h"
 
 static const char *
 explain_facts_text(const json_t *object, const char *key)
@@ -215,6 +216,7 @@ explain_facts_grant(struct explain_facts *facts)
 	struct json_fault fault = {""};
 	char key[DIGEST_HEX + 1];
 	struct secret_need need;
+	const char *lacks;
 	time_t expires;
 
 	if (secret_need_read(run->slug, run->entry, run->kind, &need, &fault) !=
@@ -231,11 +233,17 @@ explain_facts_grant(struct explain_facts *facts)
 	else
 		explain_words_say(facts->answer, "",
 		    state == SECRET_GRANT_GOOD
-			? "they are given to it, from the environment of "
-			  "agentnode"
+			? "they are given to it: a variable in the "
+			  "environment of agentnode, else what 'agentnode "
+			  "secret set' stored"
 			: "the consent to that is %s: 'agentnode consent add "
 			  "%s'",
 		    secret_grant_state_text(state), run->slug);
+	lacks = secret_need_lacks(&need, stored_secret_is_there);
+	if (lacks != NULL)
+		explain_words_say(facts->answer, "",
+		    "missing secret %s: 'agentnode secret set %s'", lacks,
+		    lacks);
 	return secret_grant_state_text(state);
 }
 

@@ -84,7 +84,7 @@ doctor_keys_keychain(struct doctor *doctor, struct doctor_finding *finding)
 	json_t *providers;
 	bool needed;
 
-	if (credential_load(&providers, &fault) != RESULT_OK) {
+	if (credential_load(KEYRING_KEY, &providers, &fault) != RESULT_OK) {
 		doctor_say(finding, false, "%s", fault.text);
 		doctor_fix(finding, "remove the file; keys stay where they "
 				    "are, `agentnode auth set` finds them "
@@ -111,7 +111,7 @@ doctor_keys_providers(struct doctor *doctor, struct doctor_finding *finding)
 	int done;
 
 	(void)doctor;
-	if (credential_load(&providers, &fault) != RESULT_OK) {
+	if (credential_load(KEYRING_KEY, &providers, &fault) != RESULT_OK) {
 		doctor_say(finding, false, "%s", fault.text);
 		return;
 	}

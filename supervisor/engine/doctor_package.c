@@ -16,6 +16,7 @@
 #include "supervisor/package/run_entry.h"
 #include "supervisor/package/secret_need.h"
 #include "supervisor/policy/secret_grant.h"
+#include "supervisor/policy/stored_secret.h"
 
 #define DOCTOR_PACKAGE_MISSING "it is not installed"
 
@@ -142,7 +143,7 @@ doctor_package_consent(struct doctor *doctor, struct doctor_finding *finding)
 			: asked.fault.text);
 }
 
-/* Is it given the secrets that it asks for? Their values are the run's. */
+/* Is it given the secrets that it asks for, and is there a value of each? */
 static void
 doctor_package_secrets(struct doctor *doctor, struct doctor_finding *finding)
 {
@@ -150,6 +151,7 @@ doctor_package_secrets(struct doctor *doctor, struct doctor_finding *finding)
 	struct json_fault fault = {""};
 	char key[DIGEST_HEX + 1];
 	struct secret_need need;
+	const char *lacks;
 	time_t expires;
 	enum result result;
 
@@ -169,12 +171,22 @@ doctor_package_secrets(struct doctor *doctor, struct doctor_finding *finding)
 	if (result == RESULT_OK)
 		result = secret_grant_find(
 		    key, time(NULL), &state, &expires, &fault);
-	if (result != RESULT_OK)
+	if (result != RESULT_OK) {
 		doctor_say(finding, false, "%.300s", fault.text);
-	else
-		doctor_say(finding, state == SECRET_GRANT_GOOD,
-		    "it asks for %zu: the consent is %s", need.count,
-		    secret_grant_state_text(state));
+		return;
+	}
+	lacks = secret_need_lacks(&need, stored_secret_is_there);
+	if (lacks != NULL && state == SECRET_GRANT_GOOD) {
+		doctor_say(finding, false,
+		    "missing secret %.64s: it is neither in the environment "
+		    "here nor stored",
+		    lacks);
+		doctor_fix(finding, "agentnode secret set %.64s", lacks);
+		return;
+	}
+	doctor_say(finding, state == SECRET_GRANT_GOOD,
+	    "it asks for %zu: the consent is %s", need.count,
+	    secret_grant_state_text(state));
 }
 
 static void

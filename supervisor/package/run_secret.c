@@ -1,87 +1,42 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Secrets of a run; see run_secret.h. A value goes from locked memory into
- * locked memory; it must never get into a sentence, a log, an argument or a
- * record.
+ * a sealed memfd, or comes in one that is not read; it must never get into a
+ * sentence, a log, an argument or a record.
  */
 #include "supervisor/package/run_secret.h"
 
+#include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-#include "supervisor/init/init_protocol.h"
+#include "common/fd.h"
 #include "supervisor/policy/caller_secret.h"
+#include "supervisor/policy/secret_block.h"
 #include "supervisor/policy/secret_grant.h"
+#include "supervisor/policy/stored_secret.h"
 
 #define RUN_SECRET_SHOWN_MAX 80U
 
-struct run_secret_value {
-	const char *name;
-	const struct secret *value;
+#define RUN_SECRET_KEPT_MAX 64U
+#define RUN_SECRET_ENVIRONMENT "environment"
+
+/* What run_secret_hide fetched: one per consent, until the process ends. */
+static struct run_secret_kept {
+	char key[DIGEST_HEX + 1];
+	struct run_secret secret;
+} run_secret_kept[RUN_SECRET_KEPT_MAX];
+static size_t run_secret_kept_count;
+
+/* What is being put together. */
+struct run_secret_work {
+	struct run_entry *run;
+	struct run_secret *secret;
+	struct secret_block *block;            /* the caller's variables */
+	json_t *stored[KEYRING_BACKEND_COUNT]; /* names, by where they lie */
 };
-
-/* ---- the block: as init_go.h wants it, environment alone ---- */
-
-static size_t
-run_secret_size(const struct run_secret_value *values, size_t count)
-{
-	size_t size = sizeof(struct init_go) + count * sizeof(uint32_t);
-
-	for (size_t i = 0; i < count; i++)
-		size += strlen(values[i].name) + 1 +
-			secret_len(values[i].value) + 1;
-	return size;
-}
-
-static void
-run_secret_fill(
-    uint8_t *bytes, const struct run_secret_value *values, size_t count)
-{
-	struct init_go header = {.magic = INIT_MAGIC,
-	    .version = INIT_PROTOCOL_VERSION,
-	    .envc = (uint32_t)count,
-	    .argv_offset = sizeof(header),
-	    .env_offset = sizeof(header)};
-	size_t used = sizeof(header) + count * sizeof(uint32_t);
-
-	for (size_t i = 0; i < count; i++) {
-		size_t name = strlen(values[i].name);
-		size_t len = secret_len(values[i].value);
-		uint32_t offset = (uint32_t)used;
-
-		memcpy(bytes + sizeof(header) + i * sizeof(offset), &offset,
-		    sizeof(offset));
-		memcpy(bytes + used, values[i].name, name);
-		bytes[used + name] = '=';
-		memcpy(bytes + used + name + 1,
-		    secret_bytes_borrow(values[i].value), len);
-		used += name + 1 + len;
-		bytes[used++] = '\0';
-	}
-	header.size = (uint32_t)used;
-	memcpy(bytes, &header, sizeof(header));
-}
-
-static enum result
-run_secret_block(struct run_secret *secret,
-    const struct run_secret_value *values, size_t count)
-{
-	size_t size = run_secret_size(values, count);
-	enum result result;
-	uint8_t *bytes;
-
-	if (size > SECRET_MAX)
-		return RESULT_TOO_LONG;
-	result = secret_new(size, &secret->block);
-	if (result != RESULT_OK)
-		return result;
-	bytes = secret_resize(secret->block, size);
-	if (bytes == NULL)
-		return RESULT_TOO_LONG;
-	run_secret_fill(bytes, values, count);
-	return RESULT_OK;
-}
 
 /* ---- consent ---- */
 
@@ -153,67 +108,188 @@ run_secret_consent(struct run_entry *run, const struct run_secret *secret)
 
 /* ---- values ---- */
 
-/* One name. RESULT_NOT_FOUND: it may be left out. */
 static enum result
-run_secret_value(struct run_entry *run, const struct secret_need_item *item,
-    struct run_secret_value *value_r)
+run_secret_long(struct run_secret_work *work, enum result result)
 {
-	enum result result = caller_secret_take(item->name, &value_r->value);
-	bool unset = result == RESULT_NOT_FOUND;
-
-	value_r->name = item->name;
-	if (result == RESULT_OK && value_r->value != NULL)
-		return RESULT_OK;
-	if ((unset || result == RESULT_OK) && !item->required)
-		return RESULT_NOT_FOUND;
-	if (unset || result == RESULT_OK) {
-		json_field_fault(&run->fault,
-		    "%.60s needs the secret %.64s: the variable is %s in the "
-		    "environment of agentnode",
-		    run->slug, item->name, unset ? "not set" : "empty");
-		return run_entry_fail(run, RESULT_REFUSED,
-		    unset ? "credentials_missing" : "credentials_empty");
-	}
-	json_field_fault(&run->fault,
-	    result == RESULT_TOO_LONG
-		? "%.60s: the secret %.64s is too long, or there are too many"
-		: "%.60s: the secret %.64s cannot be held in locked memory",
-	    run->slug, item->name);
-	return run_entry_fail(run, result,
+	json_field_fault(&work->run->fault,
+	    "%.60s: its secrets are too long together, or cannot be held in "
+	    "locked memory",
+	    work->run->slug);
+	return run_entry_fail(work->run, result,
 	    result == RESULT_TOO_LONG ? "credentials_too_long"
 				      : "credentials_unavailable");
+}
+
+static void
+run_secret_note(
+    struct run_secret_work *work, const char *name, const char *source)
+{
+	(void)json_array_append_new(work->secret->names, json_string(name));
+	(void)json_object_set_new(
+	    work->secret->sources, name, json_string(source));
+}
+
+/* It is in nobody's hands: that it may be left out was asked before. */
+static enum result
+run_secret_missing(struct run_secret_work *work, const char *name, bool empty)
+{
+	json_field_fault(&work->run->fault,
+	    empty ? "%.60s needs the secret %.64s: the variable is empty in "
+		    "the environment of agentnode; leave it out there, and "
+		    "'agentnode secret set %.64s'"
+		  : "%.60s needs the secret %.64s: it is neither in the "
+		    "environment of agentnode nor stored; 'agentnode secret "
+		    "set %.64s'",
+	    work->run->slug, name, name);
+	return run_entry_fail(work->run, RESULT_REFUSED,
+	    empty ? "credentials_empty" : "credentials_missing");
+}
+
+/* Not in the environment: is it stored? */
+static enum result
+run_secret_look(
+    struct run_secret_work *work, const struct secret_need_item *item)
+{
+	struct json_fault *fault = &work->run->fault;
+	enum keyring_backend backend;
+	enum result result = stored_secret_find(item->name, &backend, fault);
+
+	if (result == RESULT_NOT_FOUND)
+		return item->required
+			   ? run_secret_missing(work, item->name, false)
+			   : RESULT_OK;
+	if (result != RESULT_OK) {
+		if (fault->text[0] == '\0')
+			json_field_fault(fault, "secrets.json cannot be read");
+		return run_entry_fail(
+		    work->run, result, "credentials_unavailable");
+	}
+	if (work->stored[backend] == NULL)
+		work->stored[backend] = json_array();
+	(void)json_array_append_new(
+	    work->stored[backend], json_string(item->name));
+	run_secret_note(work, item->name, keyring_words_backend(backend));
+	return RESULT_OK;
+}
+
+/* One name: a variable that is set counts, also an empty one. */
+static enum result
+run_secret_value(
+    struct run_secret_work *work, const struct secret_need_item *item)
+{
+	const struct secret *value;
+	enum result result = caller_secret_take(item->name, &value);
+
+	if (result == RESULT_NOT_FOUND)
+		return run_secret_look(work, item);
+	if (result == RESULT_OK && value == NULL)
+		return item->required
+			   ? run_secret_missing(work, item->name, true)
+			   : RESULT_OK;
+	if (result == RESULT_OK && work->block == NULL)
+		result = secret_block_new(&work->block);
+	if (result == RESULT_OK)
+		result = secret_block_add(work->block, item->name, value);
+	if (result != RESULT_OK)
+		return run_secret_long(work, result);
+	run_secret_note(work, item->name, RUN_SECRET_ENVIRONMENT);
+	return RESULT_OK;
+}
+
+static const char *
+run_secret_code(enum keyring_status status)
+{
+	if (status == KEYRING_MISSING)
+		return "credentials_missing";
+	return status == KEYRING_BAD_KEY ? "credentials_too_long"
+					 : "credentials_unavailable";
+}
+
+/* What is stored joins what the environment has; nobody here reads it. */
+static enum result
+run_secret_fetch(struct run_secret_work *work, int *block_fd)
+{
+	char detail[512], names[RUN_SECRET_SHOWN_MAX];
+	enum keyring_status status;
+
+	for (unsigned i = 0; i < KEYRING_BACKEND_COUNT; i++) {
+		if (work->stored[i] == NULL)
+			continue;
+		status = stored_secret_fetch((enum keyring_backend)i,
+		    work->stored[i], block_fd, detail, sizeof(detail));
+		if (status == KEYRING_OK)
+			continue;
+		json_field_fault(&work->run->fault,
+		    "%.40s: the secrets %s are stored in %s and cannot be had: "
+		    "%.250s",
+		    work->run->slug, run_secret_shown(work->stored[i], names),
+		    keyring_words_backend((enum keyring_backend)i), detail);
+		return run_entry_fail(
+		    work->run, RESULT_REFUSED, run_secret_code(status));
+	}
+	return RESULT_OK;
+}
+
+static enum result
+run_secret_all(struct run_secret_work *work, int *block_fd)
+{
+	const struct secret_need *need = &work->secret->need;
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < need->count && result == RESULT_OK; i++)
+		result = run_secret_value(work, &need->items[i]);
+	if (result == RESULT_OK && work->block != NULL) {
+		result = secret_block_seal(work->block, block_fd);
+		if (result != RESULT_OK)
+			return run_secret_long(work, result);
+	}
+	return result == RESULT_OK ? run_secret_fetch(work, block_fd) : result;
 }
 
 static enum result
 run_secret_values(struct run_entry *run, struct run_secret *secret)
 {
-	struct run_secret_value values[SECRET_NEED_MAX];
+	struct run_secret_work work = {.run = run, .secret = secret};
+	int block_fd = -1;
 	enum result result;
-	size_t count = 0;
 
 	json_array_clear(secret->names);
-	for (size_t i = 0; i < secret->need.count; i++) {
-		result = run_secret_value(
-		    run, &secret->need.items[i], &values[count]);
-		if (result == RESULT_NOT_FOUND)
+	secret->sources = json_object();
+	result = run_secret_all(&work, &block_fd);
+	secret_block_free(&work.block);
+	for (unsigned i = 0; i < KEYRING_BACKEND_COUNT; i++)
+		json_decref(work.stored[i]);
+	secret->has_block = block_fd >= 0;
+	secret->block_fd = block_fd;
+	return result;
+}
+
+/* ---- what was fetched before anything ran ---- */
+
+static bool
+run_secret_again(struct run_secret *secret)
+{
+	char key[DIGEST_HEX + 1];
+	int fd;
+
+	if (secret_need_key(&secret->need, key) != RESULT_OK)
+		return false;
+	for (size_t i = 0; i < run_secret_kept_count; i++) {
+		const struct run_secret_kept *kept = &run_secret_kept[i];
+
+		if (strcmp(kept->key, key) != 0)
 			continue;
-		if (result != RESULT_OK)
-			return result;
-		(void)json_array_append_new(
-		    secret->names, json_string(values[count++].name));
+		fd = fcntl(kept->secret.block_fd, F_DUPFD_CLOEXEC, 3);
+		if (fd < 0)
+			return false;
+		json_decref(secret->names);
+		secret->names = json_incref(kept->secret.names);
+		secret->sources = json_incref(kept->secret.sources);
+		secret->block_fd = fd;
+		secret->has_block = true;
+		return true;
 	}
-	if (count == 0)
-		return RESULT_OK;
-	result = run_secret_block(secret, values, count);
-	if (result == RESULT_OK)
-		return RESULT_OK;
-	json_field_fault(&run->fault,
-	    "%.60s: its secrets are too long together, or cannot be held in "
-	    "locked memory",
-	    run->slug);
-	return run_entry_fail(run, result,
-	    result == RESULT_TOO_LONG ? "credentials_too_long"
-				      : "credentials_unavailable");
+	return false;
 }
 
 enum result
@@ -235,15 +311,20 @@ run_secret_make(struct run_entry *run, bool once, struct run_secret *secret_r)
 		return run_entry_fail(run, RESULT_NO_MEMORY, "internal");
 	if (!once)
 		result = run_secret_consent(run, secret_r);
-	return result == RESULT_OK ? run_secret_values(run, secret_r) : result;
+	if (result != RESULT_OK || run_secret_again(secret_r))
+		return result;
+	return run_secret_values(run, secret_r);
 }
 
 void
 run_secret_clear(struct run_secret *secret)
 {
-	secret_free(&secret->block);
+	if (secret->has_block)
+		fd_close(&secret->block_fd);
+	secret->has_block = false;
 	json_decref(secret->names);
-	secret->names = NULL;
+	json_decref(secret->sources);
+	secret->names = secret->sources = NULL;
 }
 
 enum result
@@ -258,28 +339,92 @@ run_secret_clash(
 			continue;
 		json_field_fault(&run->fault,
 		    "%.60s: %.64s is one of its secrets and comes from the "
-		    "environment of agentnode alone: leave it out",
+		    "environment of agentnode or from 'agentnode secret set' "
+		    "alone: leave it out",
 		    run->slug, name);
 		return run_entry_fail(run, RESULT_REFUSED, "bad_args");
 	}
 	return RESULT_OK;
 }
 
+/* Those that were read before a fault, too: it cannot run, but the others
+ * can see our environment. */
+static bool
+run_secret_need(const char *slug, const json_t *entry,
+    enum boundary_kind *kind_r, struct secret_need *need_r)
+{
+	struct json_fault fault = {""};
+
+	if (!boundary_kind_parse(
+		json_string_value(json_object_get(entry, "package_type")),
+		json_string_value(json_object_get(entry, "runtime")), kind_r))
+		return false;
+	(void)secret_need_read(slug, entry, *kind_r, need_r, &fault);
+	return need_r->count > 0;
+}
+
 void
 run_secret_hide(const char *slug, const json_t *entry)
 {
-	struct json_fault fault = {""};
 	const struct secret *value;
 	struct secret_need need;
 	enum boundary_kind kind;
 
-	if (!boundary_kind_parse(
-		json_string_value(json_object_get(entry, "package_type")),
-		json_string_value(json_object_get(entry, "runtime")), &kind))
+	if (!run_secret_need(slug, entry, &kind, &need))
 		return;
-	/* Those that were read before a fault, too: it cannot run, but the
-	 * others can see our environment. */
-	(void)secret_need_read(slug, entry, kind, &need, &fault);
 	for (size_t i = 0; i < need.count; i++)
 		(void)caller_secret_take(need.items[i].name, &value);
+}
+
+/* Does one of them lie in a keychain, for a package that may have it? */
+static bool
+run_secret_wants(const struct secret_need *need, char key_r[DIGEST_HEX + 1])
+{
+	enum secret_grant_state state = SECRET_GRANT_NONE;
+	struct json_fault fault = {""};
+	const struct secret *value;
+	enum keyring_backend backend;
+	time_t expires;
+
+	if (secret_need_key(need, key_r) != RESULT_OK ||
+	    secret_grant_find(key_r, time(NULL), &state, &expires, &fault) !=
+		RESULT_OK ||
+	    state != SECRET_GRANT_GOOD)
+		return false;
+	for (size_t i = 0; i < need->count; i++) {
+		const char *name = need->items[i].name;
+
+		if (caller_secret_take(name, &value) == RESULT_NOT_FOUND &&
+		    stored_secret_find(name, &backend, &fault) == RESULT_OK)
+			return true;
+	}
+	return false;
+}
+
+void
+run_secret_prefetch(const char *slug, const json_t *entry)
+{
+	struct run_secret_kept *kept = &run_secret_kept[run_secret_kept_count];
+	struct run_entry *run;
+	struct secret_need need;
+	enum boundary_kind kind;
+
+	if (run_secret_kept_count == RUN_SECRET_KEPT_MAX ||
+	    !run_secret_need(slug, entry, &kind, &need) ||
+	    !run_secret_wants(&need, kept->key))
+		return;
+	run = calloc(1, sizeof(*run));
+	if (run == NULL)
+		return;
+	run->slug = slug;
+	run->entry = entry;
+	run->kind = kind;
+	if (run_secret_make(run, false, &kept->secret) == RESULT_OK &&
+	    kept->secret.has_block)
+		run_secret_kept_count++;
+	else
+		run_secret_clear(&kept->secret);
+	/* It borrows from the entry, which may go. */
+	memset(&kept->secret.need, 0, sizeof(kept->secret.need));
+	free(run);
 }

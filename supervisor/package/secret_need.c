@@ -42,6 +42,26 @@ secret_need_is_provider(const char *name)
 	return false;
 }
 
+bool
+secret_need_may(const char *name, struct json_fault *fault)
+{
+	enum env_entry_verdict verdict =
+	    env_entry_judge(name, strlen(name), "");
+
+	if (verdict != ENV_ENTRY_OK && verdict != ENV_ENTRY_SECRET)
+		json_field_fault(fault, "the secret '%.70s' %s", name,
+		    env_entry_text(verdict));
+	else if (secret_need_is_provider(name))
+		json_field_fault(fault,
+		    "%.64s is the key of an LLM provider, and such a key never "
+		    "enters a sandbox: 'agentnode auth set' stores it for the "
+		    "broker",
+		    name);
+	else
+		return true;
+	return false;
+}
+
 /* A name of a variable that the sandbox does not set itself. */
 static enum result
 secret_need_add(struct secret_need *need, const char *name, bool required,
@@ -155,6 +175,15 @@ secret_need_read(const char *slug, const json_t *entry, enum boundary_kind kind,
 		return RESULT_REFUSED;
 	}
 	return secret_need_network(need_r, entry, kind, fault);
+}
+
+const char *
+secret_need_lacks(const struct secret_need *need, bool (*has)(const char *name))
+{
+	for (size_t i = 0; i < need->count; i++)
+		if (need->items[i].required && !has(need->items[i].name))
+			return need->items[i].name;
+	return NULL;
 }
 
 static int

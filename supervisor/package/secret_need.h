@@ -39,6 +39,14 @@ enum result secret_need_read(const char *slug, const json_t *entry,
     enum boundary_kind kind, struct secret_need *need_r,
     struct json_fault *fault);
 
+/* May a secret have this name at all? false: fault says why not. */
+bool secret_need_may(const char *name, struct json_fault *fault);
+
+/* Those of its names that must be there: the first that has says no to;
+ * NULL: none. */
+const char *secret_need_lacks(
+    const struct secret_need *need, bool (*has)(const char *name));
+
 /* What a consent is for; two entries that differ in any of it differ here. */
 enum result secret_need_key(
     const struct secret_need *need, char hex_r[DIGEST_HEX + 1]);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads and rewrites credentials.json. Called by `auth`, doctor and the
- * readers of keys. It must never hold a key, nor write over a file that it
- * cannot read.
+ * Reads and rewrites credentials.json and secrets.json. Called by `auth`,
+ * doctor and the readers of keys. It must never hold a key, nor write over a
+ * file that it cannot read.
  */
 #include "supervisor/policy/credential.h"
 
@@ -19,6 +19,16 @@
 
 #define CREDENTIAL_BYTES_MAX 65536U
 #define CREDENTIAL_VERSION 1
+
+/* Of each kind: its file, and the object in it. */
+struct credential_place {
+	const char *file, *list;
+};
+
+static const struct credential_place credential_places[KEYRING_KIND_COUNT] = {
+    [KEYRING_KEY] = {CREDENTIAL_FILE, "providers"},
+    [KEYRING_SECRET] = {CREDENTIAL_SECRETS, "secrets"},
+};
 #define CREDENTIAL_STAMP "0000-00-00T00:00:00.000Z"
 
 /* Digits where the stamp has digits, else the same character. */
@@ -49,19 +59,24 @@ credential_is_last4(const char *text)
 }
 
 static void
-credential_check_entry(const json_t *entry, const char *name, const char *path,
-    struct json_fault *fault)
+credential_check_entry(enum keyring_kind kind, const json_t *entry,
+    const char *name, const char *path, struct json_fault *fault)
 {
 	static const char *const keys[] = {
 	    "backend", "last4", "stored_at", NULL};
 	const char *backend = NULL, *last4 = NULL, *stored_at = NULL;
 	enum keyring_backend found;
 
-	if (!keyring_words_is_provider(name))
+	if (!keyring_words_is_name(kind, name))
 		json_field_fault(fault,
-		    "%s: a provider's name has 1 to %u lower-case letters, "
-		    "digits and hyphens",
-		    path, KEYRING_PROVIDER_MAX);
+		    kind == KEYRING_KEY
+			? "%s: a provider's name has 1 to %u lower-case "
+			  "letters, digits and hyphens"
+			: "%s: a secret's name has 1 to %u letters, digits "
+			  "and _, and no digit first",
+		    path,
+		    kind == KEYRING_KEY ? KEYRING_PROVIDER_MAX
+					: KEYRING_NAME_MAX);
 	if (!json_is_object(entry))
 		json_field_fault(fault, "%s.%s: must be an object", path, name);
 	if (fault->text[0] != '\0')
@@ -84,9 +99,12 @@ credential_check_entry(const json_t *entry, const char *name, const char *path,
 }
 
 static void
-credential_check(const json_t *root, struct json_fault *fault)
+credential_check(
+    enum keyring_kind kind, const json_t *root, struct json_fault *fault)
 {
-	static const char *const keys[] = {"version", "providers", NULL};
+	const char *list = credential_places[kind].list;
+	const char *const keys[] = {"version", list, NULL};
+	char path[32];
 	const json_t *providers = NULL;
 	const char *name;
 	json_t *entry;
@@ -99,25 +117,26 @@ credential_check(const json_t *root, struct json_fault *fault)
 	json_field_only(root, "credentials", keys, fault);
 	json_field_int(root, "credentials", "version", CREDENTIAL_VERSION,
 	    CREDENTIAL_VERSION, &version, fault);
-	json_field_object(root, "credentials", "providers", &providers, fault);
+	json_field_object(root, "credentials", list, &providers, fault);
 	if (fault->text[0] != '\0')
 		return;
 	if (json_object_size(providers) > CREDENTIAL_MAX)
-		json_field_fault(fault, "credentials.providers: more than %u",
+		json_field_fault(fault, "credentials.%s: more than %u", list,
 		    CREDENTIAL_MAX);
+	(void)snprintf(path, sizeof(path), "credentials.%s", list);
 	json_object_foreach((json_t *)(uintptr_t)providers, name, entry)
-	    credential_check_entry(entry, name, "credentials.providers", fault);
+	    credential_check_entry(kind, entry, name, path, fault);
 }
 
 enum result
-credential_parse(const char *bytes, size_t len, const char *name,
-    json_t **root_r, struct json_fault *fault)
+credential_parse(enum keyring_kind kind, const char *bytes, size_t len,
+    const char *name, json_t **root_r, struct json_fault *fault)
 {
 	struct json_fault inner = {""};
 
 	*root_r = NULL;
 	if (json_field_parse(bytes, len, root_r, &inner) == RESULT_OK)
-		credential_check(*root_r, &inner);
+		credential_check(kind, *root_r, &inner);
 	if (inner.text[0] == '\0' && *root_r != NULL)
 		return RESULT_OK;
 	json_decref(*root_r);
@@ -129,16 +148,17 @@ credential_parse(const char *bytes, size_t len, const char *name,
 
 /* The providers of the file, owned; an empty object when there is none. */
 static enum result
-credential_read(const struct state_dir *home, json_t **providers_r,
-    struct json_fault *fault)
+credential_read(enum keyring_kind kind, const struct state_dir *home,
+    json_t **providers_r, struct json_fault *fault)
 {
-	char name[STATE_DIR_PATH_MAX + sizeof(CREDENTIAL_FILE)], *bytes;
+	const struct credential_place *place = &credential_places[kind];
+	char name[STATE_DIR_PATH_MAX + 32U], *bytes;
 	json_t *root = NULL;
 	enum result result;
 	size_t len;
 
 	*providers_r = NULL;
-	result = state_dir_read(home, CREDENTIAL_FILE, STATE_DIR_OURS,
+	result = state_dir_read(home, place->file, STATE_DIR_OURS,
 	    CREDENTIAL_BYTES_MAX, &bytes, &len, fault);
 	if (result == RESULT_NOT_FOUND) {
 		*providers_r = json_object();
@@ -146,28 +166,29 @@ credential_read(const struct state_dir *home, json_t **providers_r,
 	}
 	if (result != RESULT_OK)
 		return RESULT_BAD;
-	(void)snprintf(name, sizeof(name), "%s/" CREDENTIAL_FILE, home->path);
-	result =
-	    credential_parse(bytes, len, state_dir_shown(name), &root, fault);
+	(void)snprintf(name, sizeof(name), "%s/%s", home->path, place->file);
+	result = credential_parse(
+	    kind, bytes, len, state_dir_shown(name), &root, fault);
 	free(bytes);
 	if (result == RESULT_OK)
-		*providers_r = json_incref(json_object_get(root, "providers"));
+		*providers_r = json_incref(json_object_get(root, place->list));
 	json_decref(root);
 	return result;
 }
 
 static enum result
-credential_write(
-    const struct state_dir *home, json_t *providers, struct json_fault *fault)
+credential_write(enum keyring_kind kind, const struct state_dir *home,
+    json_t *providers, struct json_fault *fault)
 {
-	return state_json_write(home, CREDENTIAL_FILE,
-	    json_pack("{s:i, s:O}", "version", CREDENTIAL_VERSION, "providers",
-		providers),
+	return state_json_write(home, credential_places[kind].file,
+	    json_pack("{s:i, s:O}", "version", CREDENTIAL_VERSION,
+		credential_places[kind].list, providers),
 	    fault);
 }
 
 enum result
-credential_load(json_t **providers_r, struct json_fault *fault)
+credential_load(
+    enum keyring_kind kind, json_t **providers_r, struct json_fault *fault)
 {
 	struct state_dir home;
 	enum result result = state_dir_home(false, &home, fault);
@@ -178,17 +199,17 @@ credential_load(json_t **providers_r, struct json_fault *fault)
 		return *providers_r == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 	}
 	if (result == RESULT_OK)
-		result = credential_read(&home, providers_r, fault);
+		result = credential_read(kind, &home, providers_r, fault);
 	state_dir_close(&home);
 	return result;
 }
 
 enum result
-credential_find(const char *provider, struct credential *credential_r,
-    struct json_fault *fault)
+credential_find(enum keyring_kind kind, const char *provider,
+    struct credential *credential_r, struct json_fault *fault)
 {
 	json_t *providers = NULL;
-	enum result result = credential_load(&providers, fault);
+	enum result result = credential_load(kind, &providers, fault);
 	const json_t *entry = json_object_get(providers, provider), *last4;
 
 	memset(credential_r, 0, sizeof(*credential_r));
@@ -224,26 +245,27 @@ credential_now(char *text_r, size_t size)
 
 /* Home and providers, locked against other writers. */
 static enum result
-credential_begin(struct state_dir *home_r, int *lock_r, json_t **providers_r,
-    struct json_fault *fault)
+credential_begin(enum keyring_kind kind, struct state_dir *home_r, int *lock_r,
+    json_t **providers_r, struct json_fault *fault)
 {
 	enum result result = state_json_begin(home_r, lock_r, fault);
 
 	*providers_r = NULL;
 	if (result == RESULT_OK)
-		result = credential_read(home_r, providers_r, fault);
+		result = credential_read(kind, home_r, providers_r, fault);
 	return result;
 }
 
 enum result
-credential_put(const char *provider, enum keyring_backend backend,
-    const char *last4, struct json_fault *fault)
+credential_put(enum keyring_kind kind, const char *provider,
+    enum keyring_backend backend, const char *last4, struct json_fault *fault)
 {
 	FD_CLEANUP int lock = -1;
 	struct state_dir home;
 	json_t *providers, *entry;
 	char now[64];
-	enum result result = credential_begin(&home, &lock, &providers, fault);
+	enum result result =
+	    credential_begin(kind, &home, &lock, &providers, fault);
 
 	credential_now(now, sizeof(now));
 	entry = json_pack("{s:s, s:s}", "backend",
@@ -254,7 +276,7 @@ credential_put(const char *provider, enum keyring_backend backend,
 	    json_object_set(providers, provider, entry) != 0)
 		result = RESULT_NO_MEMORY;
 	if (result == RESULT_OK)
-		result = credential_write(&home, providers, fault);
+		result = credential_write(kind, &home, providers, fault);
 	json_decref(entry);
 	json_decref(providers);
 	state_dir_close(&home);
@@ -262,17 +284,19 @@ credential_put(const char *provider, enum keyring_backend backend,
 }
 
 enum result
-credential_drop(const char *provider, struct json_fault *fault)
+credential_drop(
+    enum keyring_kind kind, const char *provider, struct json_fault *fault)
 {
 	FD_CLEANUP int lock = -1;
 	struct state_dir home;
 	json_t *providers;
-	enum result result = credential_begin(&home, &lock, &providers, fault);
+	enum result result =
+	    credential_begin(kind, &home, &lock, &providers, fault);
 
 	if (result == RESULT_OK && json_object_del(providers, provider) != 0)
 		result = RESULT_NOT_FOUND;
 	else if (result == RESULT_OK)
-		result = credential_write(&home, providers, fault);
+		result = credential_write(kind, &home, providers, fault);
 	json_decref(providers);
 	state_dir_close(&home);
 	return result;

@@ -60,7 +60,8 @@ key_reader_backend(const char *provider, enum keyring_backend *backend_r,
 	struct json_fault fault = {""};
 	struct credential credential;
 	struct config *config = NULL;
-	enum result result = credential_find(provider, &credential, &fault);
+	enum result result =
+	    credential_find(KEYRING_KEY, provider, &credential, &fault);
 
 	*noted_r = result == RESULT_OK;
 	*backend_r = credential.backend;
@@ -154,7 +155,7 @@ key_reader_start(struct key_reader *reader, enum keyring_backend backend)
 	struct key_reader_item *item = &reader->waiting[0];
 	struct keyring_call_spec spec = {.op = KEYRING_READ,
 	    .backend = backend,
-	    .provider = item->provider,
+	    .name = item->provider,
 	    .pair_fd = item->pair,
 	    .source_fd = -1,
 	    .passphrase_fd = -1};

@@ -24,7 +24,7 @@ key_watch_load(void)
 	struct json_fault fault = {""};
 	json_t *providers;
 
-	if (credential_load(&providers, &fault) == RESULT_OK)
+	if (credential_load(KEYRING_KEY, &providers, &fault) == RESULT_OK)
 		return providers;
 	log_event(LOG_WARN_LEVEL, "key_watch", LOG_TEXT("detail", fault.text));
 	return json_object();

@@ -48,10 +48,9 @@ keyring_call_restore(struct keyring_call *call)
 static void
 keyring_call_finish(struct keyring_call *call, struct keyring_answer *answer)
 {
-	int token = answer->token_fd;
-
 	if (call->is_done) {
-		fd_close(&token);
+		fd_close(&answer->token_fd);
+		fd_close(&answer->block_fd);
 		return;
 	}
 	call->is_done = true;
@@ -59,13 +58,14 @@ keyring_call_finish(struct keyring_call *call, struct keyring_answer *answer)
 	keyring_call_restore(call);
 	call->handlers.on_done(answer, call->context);
 	fd_close(&answer->token_fd);
+	fd_close(&answer->block_fd);
 }
 
 static void
 keyring_call_fail(
     struct keyring_call *call, enum keyring_status status, const char *detail)
 {
-	struct keyring_answer answer = {status, detail, "", -1};
+	struct keyring_answer answer = {status, detail, "", -1, -1};
 
 	keyring_call_finish(call, &answer);
 }
@@ -87,17 +87,30 @@ keyring_call_on_deadline(evutil_socket_t fd, short what, void *context)
 	    "agentnode-keyring did not answer in time");
 }
 
+/* The descriptor that the result names, or -1. */
+static int
+keyring_call_fd(
+    struct ipc_message *message, const json_t *result, const char *key)
+{
+	const json_t *index = json_object_get(result, key);
+
+	if (!json_is_integer(index) || json_integer_value(index) < 0)
+		return -1;
+	return ipc_message_take_fd(message, (size_t)json_integer_value(index));
+}
+
 /* The words of a `done`; false when they are none. */
 static bool
 keyring_call_answer(
     struct ipc_message *message, struct keyring_answer *answer_r)
 {
-	static const char *const known[] = {"status", "detail", "last4", NULL};
+	static const char *const known[] = {
+	    "status", "detail", "last4", "token", "block", NULL};
 	const json_t *result = json_object_get(message->body, "result");
 	struct json_fault fault = {""};
 	const char *status = NULL;
 
-	*answer_r = (struct keyring_answer){KEYRING_FAILED, "", "", -1};
+	*answer_r = (struct keyring_answer){KEYRING_FAILED, "", "", -1, -1};
 	json_field_only(result, "result", known, &fault);
 	json_field_string(result, "result", "status", 32, &status, &fault);
 	json_field_string_opt(result, "result", "detail",
@@ -107,7 +120,8 @@ keyring_call_answer(
 	if (fault.text[0] != '\0' ||
 	    !keyring_words_find_status(status, &answer_r->status))
 		return false;
-	answer_r->token_fd = ipc_message_take_fd(message, 0);
+	answer_r->token_fd = keyring_call_fd(message, result, "token");
+	answer_r->block_fd = keyring_call_fd(message, result, "block");
 	return true;
 }
 
@@ -274,7 +288,17 @@ struct keyring_call_waiting {
 	enum keyring_status status;
 	char *detail;
 	size_t size;
+	int *block, *token; /* NULL: not wanted */
 };
+
+static void
+keyring_call_keep_fd(int *from, int *to)
+{
+	if (to == NULL)
+		return;
+	*to = *from;
+	*from = -1;
+}
 
 static void
 keyring_call_on_waited(struct keyring_answer *answer, void *context)
@@ -282,20 +306,25 @@ keyring_call_on_waited(struct keyring_answer *answer, void *context)
 	struct keyring_call_waiting *waiting = context;
 
 	waiting->status = answer->status;
+	keyring_call_keep_fd(&answer->block_fd, waiting->block);
+	keyring_call_keep_fd(&answer->token_fd, waiting->token);
 	(void)snprintf(waiting->detail, waiting->size, "%s", answer->detail);
 	event_loop_stop(waiting->base);
 }
 
 enum keyring_status
-keyring_call_wait(
-    const struct keyring_call_spec *spec, char *detail_r, size_t detail_size)
+keyring_call_fetch(const struct keyring_call_spec *spec, int *block_r,
+    int *token_r, char *detail_r, size_t detail_size)
 {
 	static const struct keyring_call_handlers handlers = {
 	    NULL, keyring_call_on_waited};
 	struct keyring_call_waiting waiting = {
-	    NULL, KEYRING_FAILED, detail_r, detail_size};
+	    NULL, KEYRING_FAILED, detail_r, detail_size, block_r, token_r};
 	struct keyring_call *call = NULL;
 	enum result result = event_loop_new(&waiting.base);
+
+	if (block_r != NULL)
+		*block_r = *token_r = -1;
 
 	if (result == RESULT_OK)
 		result = keyring_call_start(
@@ -310,6 +339,13 @@ keyring_call_wait(
 	if (waiting.base != NULL)
 		event_base_free(waiting.base);
 	return waiting.status;
+}
+
+enum keyring_status
+keyring_call_wait(
+    const struct keyring_call_spec *spec, char *detail_r, size_t detail_size)
+{
+	return keyring_call_fetch(spec, NULL, NULL, detail_r, detail_size);
 }
 
 int

@@ -9,6 +9,7 @@
 #define SUPERVISOR_POLICY_KEYRING_CALL_H
 
 #include <event2/event.h>
+#include <jansson.h>
 #include <stdbool.h>
 
 #include "common/result.h"
@@ -19,11 +20,14 @@ struct keyring_call; /* opaque */
 struct keyring_call_spec {
 	enum keyring_op op;
 	enum keyring_backend backend;
-	const char *provider; /* NULL for test */
+	enum keyring_kind kind;
+	const char *name;    /* NULL for test and fetch */
+	const json_t *names; /* fetch: the secrets; borrowed */
 	/* Descriptors are borrowed and may be closed after the start. */
 	int pair_fd;                           /* read: llm-key's pair, or -1 */
 	enum keyring_input source, passphrase; /* and what they come from */
 	int source_fd, passphrase_fd;          /* -1: none */
+	int block_fd;         /* fetch: what there is already; 0: none */
 	unsigned deadline_ms; /* for the keychain; 0: the default */
 	bool quiet;           /* no person is asked to unlock */
 };
@@ -33,8 +37,9 @@ struct keyring_answer {
 	enum keyring_status status;
 	const char *detail; /* one sentence, or "" */
 	const char *last4;  /* store; or "" */
-	int token_fd; /* read with a passphrase: the next read's; set it to
-		       * -1 to keep it */
+	int token_fd;       /* a passphrase was used: the next read's; set it to
+			     * -1 to keep it */
+	int block_fd;       /* fetch: the sealed memfd; likewise */
 };
 
 struct keyring_call_handlers {
@@ -58,6 +63,9 @@ void keyring_call_free(struct keyring_call **call);
 /* Not for store: on a loop of its own; detail_r is the sentence. */
 enum keyring_status keyring_call_wait(
     const struct keyring_call_spec *spec, char *detail_r, size_t detail_size);
+/* A fetch, likewise. The caller owns the descriptors; -1: there is none. */
+enum keyring_status keyring_call_fetch(const struct keyring_call_spec *spec,
+    int *block_r, int *token_r, char *detail_r, size_t detail_size);
 
 /* The terminal of this program, for questions: -1 when there is none, or we
  * are in its background. The caller closes. */

@@ -170,15 +170,21 @@ keyring_options_make(const struct keyring_call_spec *spec, int log,
 	result = credential_home_id(id, &fault);
 	if (result != RESULT_OK)
 		return result;
-	options_r->config = json_pack("{s:{s:s, s:s, s:s, s:i}}", "options",
-	    "op", keyring_words_op(spec->op), "backend",
+	options_r->config = json_pack("{s:{s:s, s:s, s:s, s:s, s:i}}",
+	    "options", "op", keyring_words_op(spec->op), "kind",
+	    keyring_words_kind(spec->kind), "backend",
 	    keyring_words_backend(spec->backend), "home_id", id, "deadline_ms",
 	    (int)deadline);
 	if (options_r->config == NULL)
 		return RESULT_NO_MEMORY;
-	if (spec->provider != NULL)
+	if (spec->name != NULL)
+		keyring_options_set(options_r, "name", json_string(spec->name));
+	if (spec->op == KEYRING_FETCH)
 		keyring_options_set(
-		    options_r, "provider", json_string(spec->provider));
+		    options_r, "names", json_deep_copy(spec->names));
+	if (spec->op == KEYRING_FETCH && spec->block_fd > 0)
+		(void)keyring_options_add(
+		    options_r, "block_fd", spec->block_fd);
 	(void)keyring_options_add(options_r, "pair_fd", spec->pair_fd);
 	if (spec->source != KEYRING_INPUT_NONE) {
 		keyring_options_set(options_r, "source",

@@ -13,7 +13,7 @@
 
 #include "supervisor/policy/keyring_call.h"
 
-#define KEYRING_OPTIONS_FDS 6U
+#define KEYRING_OPTIONS_FDS 7U
 
 struct keyring_options {
 	json_t *config; /* body of the config message; owned */

@@ -18,8 +18,8 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	const char *name;
 	json_t *root, *entry;
 
-	if (credential_parse((const char *)bytes, len, "F", &root, &fault) !=
-	    RESULT_OK) {
+	if (credential_parse(KEYRING_KEY, (const char *)bytes, len, "F", &root,
+		&fault) != RESULT_OK) {
 		if (root != NULL || fault.text[0] == '\0')
 			abort();
 		return 0;

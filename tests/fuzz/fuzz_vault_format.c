@@ -17,7 +17,7 @@ LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t len)
 	struct buffer again;
 	struct vault vault;
 
-	if (vault_format_read(bytes, len, &vault) != VAULT_OK)
+	if (vault_format_read(KEYRING_KEY, bytes, len, &vault) != VAULT_OK)
 		return 0;
 	for (size_t i = 0; i < vault.count; i++) {
 		const struct vault_entry *entry = &vault.entries[i];

@@ -81,7 +81,7 @@ test_key_reader_store(
 	    test_key_reader_on_taken, test_key_reader_on_stored};
 	struct keyring_call_spec spec = {.op = KEYRING_STORE,
 	    .backend = KEYRING_FILE,
-	    .provider = provider,
+	    .name = provider,
 	    .pair_fd = -1,
 	    .source = KEYRING_INPUT_PIPE,
 	    .source_fd = test_key_reader_pipe(key),
@@ -100,7 +100,8 @@ test_key_reader_store(
 	if (test->status != KEYRING_OK)
 		fail_msg("%s", test->detail);
 	assert_int_equal(
-	    credential_put(provider, KEYRING_FILE, "", &fault), RESULT_OK);
+	    credential_put(KEYRING_KEY, provider, KEYRING_FILE, "", &fault),
+	    RESULT_OK);
 }
 
 static int

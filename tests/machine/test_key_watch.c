@@ -69,7 +69,8 @@ test_key_watch_put(const char *provider, const char *last4)
 	struct json_fault fault = {""};
 
 	assert_int_equal(
-	    credential_put(provider, KEYRING_FILE, last4, &fault), RESULT_OK);
+	    credential_put(KEYRING_KEY, provider, KEYRING_FILE, last4, &fault),
+	    RESULT_OK);
 }
 
 static void
@@ -132,7 +133,8 @@ test_key_watch_story(void **state)
 	assert_string_equal(test_key_watch_told(test), "openai ");
 	test_key_watch_put("gemini", "");
 	assert_string_equal(test_key_watch_told(test), "gemini ");
-	assert_int_equal(credential_drop("openai", &fault), RESULT_OK);
+	assert_int_equal(
+	    credential_drop(KEYRING_KEY, "openai", &fault), RESULT_OK);
 	assert_string_equal(test_key_watch_told(test), "openai ");
 	/* Other files of the home. */
 	snprintf(path, sizeof(path), "%s/other", test->home);

@@ -4,7 +4,6 @@
 place but the workload's environment. Every refusal comes by its code before
 anything starts, and the search for the value finds it where it is put on
 purpose."""
-import glob
 import json
 import os
 import pty
@@ -17,6 +16,7 @@ import harness
 import mcp_client
 import mcp_setup
 import schema_check
+from secret_search import found, inside, memfds
 from consent_seal import clone, sealed
 from harness import agentnode, check
 
@@ -57,75 +57,6 @@ def start(home, env, *options, cwd=None):
 
 def told(client, name):
     return client.call("tell", name=name)["content"][0]["text"]
-
-
-def read(path):
-    try:
-        with open(path, "rb") as file:
-            return file.read(64 << 20)
-    except OSError:
-        return b""
-
-
-def running():
-    """Everything that processes show of themselves."""
-    for folder in glob.glob("/proc/[0-9]*"):
-        for name in ("environ", "cmdline"):
-            yield os.path.join(folder, name), read(os.path.join(folder, name))
-
-
-def stored(home):
-    """Our home, and what the engine keeps of containers that live."""
-    tops = [os.path.join(home, ".agentnode")]
-    for pattern in ("/var/lib/containers/storage/*-containers/*/userdata",
-                    "/run/containers/storage/*-containers/*/userdata",
-                    "/run/crun/*", "/run/libpod"):
-        tops += glob.glob(pattern)
-    for top in tops:
-        for folder, folders, names in os.walk(top):
-            folders[:] = [one for one in folders if one not in
-                          ("merged", "rootfs", "shm")]
-            for name in names:
-                path = os.path.join(folder, name)
-                if os.path.isfile(path) and not os.path.islink(path):
-                    yield path, read(path)
-
-
-def said():
-    ids = engine_case.podman("ps", "-aq").stdout.split()
-    for one in ids:
-        yield "inspect " + one, engine_case.podman(
-            "inspect", one).stdout.encode()
-    yield "ps", subprocess.run(["ps", "-eww", "-o", "args"], check=False,
-                               capture_output=True).stdout
-
-
-def found(home, value):
-    """Where the value is: every place that holds it."""
-    places = []
-    for source in (running(), stored(home), said()):
-        places += [name for name, data in source if value.encode() in data]
-    return places
-
-
-def inside(pid):
-    """Is it a process of a container, not of ours?"""
-    try:
-        return os.readlink(f"/proc/{pid}/ns/net") != \
-            os.readlink("/proc/self/ns/net")
-    except OSError:
-        return False
-
-
-def memfds():
-    held = []
-    for link in glob.glob("/proc/[0-9]*/fd/*"):
-        try:
-            if "agentnode-secret" in os.readlink(link):
-                held.append(link)
-        except OSError:
-            continue
-    return held
 
 
 def arrives(home):
@@ -191,7 +122,7 @@ def variables(home):
     env = values()
     refused(home, "a variable that is not set", "credentials_missing",
             env={"PLAIN_WORD": env["PLAIN_WORD"]},
-            words=("WEATHER_API_KEY", "not set"))
+            words=("agentnode secret set WEATHER_API_KEY",))
     refused(home, "one that is empty", "credentials_empty",
             env={**env, "WEATHER_API_KEY": ""},
             words=("WEATHER_API_KEY", "empty"))

@@ -92,8 +92,8 @@ test_credential_parses(void **state)
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		struct json_fault fault = {""};
 		json_t *root;
-		enum result result = credential_parse(
-		    rows[i].text, strlen(rows[i].text), "F", &root, &fault);
+		enum result result = credential_parse(KEYRING_KEY, rows[i].text,
+		    strlen(rows[i].text), "F", &root, &fault);
 
 		if ((result == RESULT_OK) != (rows[i].word == NULL) ||
 		    (root != NULL) != (rows[i].word == NULL) ||
@@ -113,33 +113,43 @@ test_credential_keeps(void **state)
 
 	(void)state;
 	assert_int_equal(
-	    credential_find("openai", &credential, &fault), RESULT_NOT_FOUND);
-	assert_int_equal(credential_drop("openai", &fault), RESULT_NOT_FOUND);
+	    credential_find(KEYRING_KEY, "openai", &credential, &fault),
+	    RESULT_NOT_FOUND);
 	assert_int_equal(
-	    credential_put("openai", KEYRING_SECRET_SERVICE, "wxyz", &fault),
+	    credential_drop(KEYRING_KEY, "openai", &fault), RESULT_NOT_FOUND);
+	assert_int_equal(credential_put(KEYRING_KEY, "openai",
+			     KEYRING_SECRET_SERVICE, "wxyz", &fault),
 	    RESULT_OK);
 	assert_int_equal(
-	    credential_put("gemini", KEYRING_FILE, "", &fault), RESULT_OK);
+	    credential_put(KEYRING_KEY, "gemini", KEYRING_FILE, "", &fault),
+	    RESULT_OK);
 	assert_int_equal(stat(test_credential_file, &status), 0);
 	assert_int_equal(status.st_mode & 07777, 0600);
 	assert_int_equal(
-	    credential_find("openai", &credential, &fault), RESULT_OK);
+	    credential_find(KEYRING_KEY, "openai", &credential, &fault),
+	    RESULT_OK);
 	assert_int_equal(credential.backend, KEYRING_SECRET_SERVICE);
 	assert_string_equal(credential.last4, "wxyz");
 	assert_int_equal(strlen(credential.stored_at), 24);
 	assert_int_equal(
-	    credential_find("gemini", &credential, &fault), RESULT_OK);
+	    credential_find(KEYRING_KEY, "gemini", &credential, &fault),
+	    RESULT_OK);
 	assert_int_equal(credential.backend, KEYRING_FILE);
 	assert_string_equal(credential.last4, "");
 	assert_int_equal(
-	    credential_put("openai", KEYRING_FILE, "", &fault), RESULT_OK);
+	    credential_put(KEYRING_KEY, "openai", KEYRING_FILE, "", &fault),
+	    RESULT_OK);
 	assert_int_equal(
-	    credential_find("openai", &credential, &fault), RESULT_OK);
+	    credential_find(KEYRING_KEY, "openai", &credential, &fault),
+	    RESULT_OK);
 	assert_int_equal(credential.backend, KEYRING_FILE);
-	assert_int_equal(credential_drop("openai", &fault), RESULT_OK);
 	assert_int_equal(
-	    credential_find("openai", &credential, &fault), RESULT_NOT_FOUND);
-	assert_int_equal(credential_drop("gemini", &fault), RESULT_OK);
+	    credential_drop(KEYRING_KEY, "openai", &fault), RESULT_OK);
+	assert_int_equal(
+	    credential_find(KEYRING_KEY, "openai", &credential, &fault),
+	    RESULT_NOT_FOUND);
+	assert_int_equal(
+	    credential_drop(KEYRING_KEY, "gemini", &fault), RESULT_OK);
 	assert_string_equal(fault.text, "");
 }
 
@@ -158,10 +168,12 @@ test_credential_refuses(void **state)
 	assert_true(fputs(text, file) >= 0);
 	assert_int_equal(fclose(file), 0);
 	assert_int_equal(
-	    credential_find("openai", &credential, &fault), RESULT_BAD);
+	    credential_find(KEYRING_KEY, "openai", &credential, &fault),
+	    RESULT_BAD);
 	assert_non_null(strstr(fault.text, CREDENTIAL_FILE));
 	assert_int_equal(
-	    credential_put("openai", KEYRING_FILE, "", &second), RESULT_BAD);
+	    credential_put(KEYRING_KEY, "openai", KEYRING_FILE, "", &second),
+	    RESULT_BAD);
 	file = fopen(test_credential_file, "re");
 	assert_non_null(file);
 	assert_non_null(fgets(read, sizeof(read), file));

@@ -48,12 +48,47 @@ test_key_rule_table(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
-		enum key_rule rule = key_rule_check(
+		enum key_rule rule = key_rule_check(KEYRING_KEY,
 		    (const uint8_t *)rows[i].bytes, rows[i].len, &at);
 
 		if (rule != rows[i].rule || at != rows[i].at)
 			fail_msg("row %zu: rule %d at %zu", i, rule, at);
 	}
+}
+
+/* A secret is whatever a variable can hold. */
+static void
+test_key_rule_secrets(void **state)
+{
+	static uint8_t long_one[KEY_RULE_SECRET_MAX + 1];
+	size_t at;
+
+	(void)state;
+	memset(long_one, 'x', sizeof(long_one));
+	assert_int_equal(key_rule_check(KEYRING_SECRET,
+			     (const uint8_t *)"a b\n\xff%", 6, &at),
+	    KEY_RULE_OK);
+	assert_int_equal(
+	    key_rule_check(KEYRING_SECRET, (const uint8_t *)"x", 1, &at),
+	    KEY_RULE_OK);
+	assert_int_equal(
+	    key_rule_check(KEYRING_SECRET, (const uint8_t *)"", 0, &at),
+	    KEY_RULE_EMPTY);
+	assert_int_equal(
+	    key_rule_check(KEYRING_SECRET, (const uint8_t *)"ab\0c", 4, &at),
+	    KEY_RULE_BYTE);
+	assert_int_equal(at, 2);
+	assert_int_equal(
+	    key_rule_check(KEYRING_SECRET, long_one, sizeof(long_one), &at),
+	    KEY_RULE_LONG);
+	assert_int_equal(
+	    key_rule_check(KEYRING_SECRET, long_one, sizeof(long_one) - 1, &at),
+	    KEY_RULE_OK);
+	assert_true(keyring_words_is_name(KEYRING_SECRET, "GITHUB_TOKEN"));
+	assert_false(keyring_words_is_name(KEYRING_SECRET, "open-ai"));
+	assert_false(keyring_words_is_name(KEYRING_SECRET, "1A"));
+	assert_false(keyring_words_is_name(KEYRING_SECRET, ""));
+	assert_false(keyring_words_is_name(KEYRING_KEY, "GITHUB_TOKEN"));
 }
 
 static void
@@ -65,9 +100,11 @@ test_key_rule_longest(void **state)
 	(void)state;
 	assert_non_null(bytes);
 	memset(bytes, 'k', KEY_RULE_MAX + 1);
-	assert_int_equal(key_rule_check(bytes, KEY_RULE_MAX, &at), KEY_RULE_OK);
 	assert_int_equal(
-	    key_rule_check(bytes, KEY_RULE_MAX + 1, &at), KEY_RULE_LONG);
+	    key_rule_check(KEYRING_KEY, bytes, KEY_RULE_MAX, &at), KEY_RULE_OK);
+	assert_int_equal(
+	    key_rule_check(KEYRING_KEY, bytes, KEY_RULE_MAX + 1, &at),
+	    KEY_RULE_LONG);
 	free(bytes);
 }
 
@@ -102,7 +139,8 @@ test_key_rule_shows_little(void **state)
 	key_rule_last4(key, 19, last4);
 	assert_string_equal(last4, "");
 	for (size_t i = 0; i < sizeof(faults) / sizeof(faults[0]); i++) {
-		key_rule_sentence(faults[i], 19, 3, text, sizeof(text));
+		key_rule_sentence(
+		    KEYRING_KEY, faults[i], 19, 3, text, sizeof(text));
 		assert_int_equal(text[0] == '\0', faults[i] == KEY_RULE_OK);
 		assert_null(strstr(text, "sk-0"));
 	}
@@ -164,6 +202,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_key_rule_table),
+	    cmocka_unit_test(test_key_rule_secrets),
 	    cmocka_unit_test(test_key_rule_longest),
 	    cmocka_unit_test(test_key_rule_trims),
 	    cmocka_unit_test(test_key_rule_shows_little),

@@ -19,8 +19,9 @@
 #include "llm-broker/keyring/keyring_config.h"
 
 #define ID "\"home_id\":\"0123456789abcdef\""
-#define READ "\"op\":\"read\",\"provider\":\"openai\"," ID
-#define STORE "\"op\":\"store\",\"provider\":\"openai\"," ID
+#define READ "\"op\":\"read\",\"name\":\"openai\"," ID
+#define STORE "\"op\":\"store\",\"name\":\"openai\"," ID
+#define FETCH "\"op\":\"fetch\",\"kind\":\"secret\"," ID
 #define KEYCHAIN "\"backend\":\"secret_service\""
 
 struct test_keyring_config_row {
@@ -43,9 +44,9 @@ static const struct test_keyring_config_row test_keyring_config_rows[] = {
     {READ ",\"backend\":\"file\",\"pair_fd\":1,\"home_fd\":2", 2, NULL},
     {STORE "," KEYCHAIN ",\"source\":\"terminal\",\"source_fd\":1", 1, NULL},
     {"\"op\":\"test\"," ID "," KEYCHAIN, 0, NULL},
-    {"\"op\":\"remove\",\"provider\":\"a\"," ID "," KEYCHAIN, 0, NULL},
+    {"\"op\":\"remove\",\"name\":\"a\"," ID "," KEYCHAIN, 0, NULL},
     /* words */
-    {"\"op\":\"list\",\"provider\":\"openai\"," ID "," KEYCHAIN, 0, "op"},
+    {"\"op\":\"list\",\"name\":\"openai\"," ID "," KEYCHAIN, 0, "op"},
     {ID "," KEYCHAIN, 0, "op"},
     {"\"op\":\"test\"," ID ",\"backend\":\"plain\"", 0, "backend"},
     {"\"op\":\"test\"," ID, 0, "backend"},
@@ -53,13 +54,34 @@ static const struct test_keyring_config_row test_keyring_config_rows[] = {
     {"\"op\":\"test\",\"home_id\":\"0123456789ABCDEF\"," KEYCHAIN, 0,
 	"home_id"},
     {"\"op\":\"test\",\"home_id\":\"0123456789abcde\"," KEYCHAIN, 0, "home_id"},
-    {"\"op\":\"remove\"," ID "," KEYCHAIN, 0, "provider"},
-    {"\"op\":\"remove\",\"provider\":\"../x\"," ID "," KEYCHAIN, 0, "provider"},
+    {"\"op\":\"remove\"," ID "," KEYCHAIN, 0, "name"},
+    {"\"op\":\"remove\",\"name\":\"../x\"," ID "," KEYCHAIN, 0, "name"},
     {"\"op\":\"test\"," ID "," KEYCHAIN ",\"extra\":1", 0, "extra"},
     {"\"op\":\"test\"," ID "," KEYCHAIN ",\"unlock_ms\":120001", 0,
 	"unlock_ms"},
     {"\"op\":\"test\"," ID "," KEYCHAIN ",\"deadline_ms\":0", 0, "deadline_ms"},
     {STORE "," KEYCHAIN ",\"source\":\"token\",\"source_fd\":1", 1, "source"},
+    {"\"op\":\"test\",\"kind\":\"other\"," ID "," KEYCHAIN, 0, "kind"},
+    /* two name spaces, and an operation of each */
+    {FETCH "," KEYCHAIN ",\"names\":[\"A\",\"_b2\"]", 0, NULL},
+    {FETCH "," KEYCHAIN ",\"names\":[\"A\"],\"block_fd\":1", 1, NULL},
+    {FETCH "," KEYCHAIN, 0, "names"},
+    {FETCH "," KEYCHAIN ",\"names\":[]", 0, "names"},
+    {FETCH "," KEYCHAIN ",\"names\":[\"A\",\"A\"]", 0, "twice"},
+    {FETCH "," KEYCHAIN ",\"names\":[\"2A\"]", 0, "names[0]"},
+    {FETCH "," KEYCHAIN ",\"names\":[\"open-ai\"]", 0, "names[0]"},
+    {FETCH "," KEYCHAIN ",\"names\":[\"A\"],\"pair_fd\":1", 1, "pair_fd"},
+    {"\"op\":\"fetch\"," ID "," KEYCHAIN ",\"names\":[\"openai\"]", 0, "op"},
+    {READ ",\"kind\":\"secret\"," KEYCHAIN ",\"pair_fd\":1", 1, "op"},
+    {STORE "," KEYCHAIN ",\"source\":\"pipe\",\"source_fd\":1,"
+	   "\"names\":[\"openai\"]",
+	1, "names"},
+    {STORE "," KEYCHAIN ",\"source\":\"pipe\",\"source_fd\":1,"
+	   "\"block_fd\":2",
+	2, "block_fd"},
+    {"\"op\":\"remove\",\"kind\":\"secret\",\"name\":\"A_1\"," ID "," KEYCHAIN,
+	0, NULL},
+    {"\"op\":\"remove\",\"name\":\"A_1\"," ID "," KEYCHAIN, 0, "name"},
     /* descriptors */
     {READ "," KEYCHAIN, 0, "pair_fd"},
     {READ "," KEYCHAIN ",\"pair_fd\":1", 0, "pair_fd"},
@@ -87,8 +109,8 @@ static void
 test_keyring_config_close(struct keyring_config *config)
 {
 	int *const fds[] = {&config->log_fd, &config->pair_fd, &config->home_fd,
-	    &config->credentials_fd, &config->source_fd,
-	    &config->passphrase_fd};
+	    &config->credentials_fd, &config->source_fd, &config->passphrase_fd,
+	    &config->block_fd};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {
 		if (*fds[i] > 2)

@@ -58,7 +58,7 @@ test_vault_format_read(const void *bytes, size_t len, struct vault *vault_r)
 
 	assert_non_null(copy);
 	memcpy(copy, bytes, len);
-	fault = vault_format_read(copy, len, vault_r);
+	fault = vault_format_read(KEYRING_KEY, copy, len, vault_r);
 	free(copy);
 	return fault;
 }
@@ -71,8 +71,8 @@ test_vault_format_round(void **state)
 
 	(void)state;
 	assert_non_null(vault);
-	assert_int_equal(
-	    vault_format_read(buffer_bytes_borrow(&file), file.len, vault),
+	assert_int_equal(vault_format_read(KEYRING_KEY,
+			     buffer_bytes_borrow(&file), file.len, vault),
 	    VAULT_OK);
 	assert_int_equal(vault->count, 2);
 	assert_non_null(vault_format_find(vault, "gemini"));
@@ -150,6 +150,40 @@ test_vault_format_faults(void **state)
 	free(vault);
 }
 
+/* Keys and secrets never pass as each other; a secret may be short. */
+static void
+test_vault_format_kinds(void **state)
+{
+	struct buffer file = test_vault_format_file();
+	struct vault *vault = calloc(1, sizeof(*vault));
+	uint8_t byte[1 + VAULT_TAG] = {0};
+
+	(void)state;
+	assert_non_null(vault);
+	assert_int_equal(vault_format_read(KEYRING_SECRET,
+			     buffer_bytes_borrow(&file), file.len, vault),
+	    VAULT_MAGIC);
+	buffer_free(&file);
+	memset(vault, 0, sizeof(*vault));
+	vault->kind = KEYRING_SECRET;
+	vault->count = 1;
+	(void)snprintf(vault->entries[0].name, sizeof(vault->entries[0].name),
+	    "API_TOKEN");
+	vault->entries[0].key_len = 1;
+	vault->entries[0].sealed = byte;
+	buffer_init(&file, VAULT_FILE_MAX);
+	assert_int_equal(vault_format_write(vault, &file), RESULT_OK);
+	assert_int_equal(vault_format_read(KEYRING_SECRET,
+			     buffer_bytes_borrow(&file), file.len, vault),
+	    VAULT_OK);
+	assert_string_equal(vault->entries[0].name, "API_TOKEN");
+	assert_int_equal(vault_format_read(KEYRING_KEY,
+			     buffer_bytes_borrow(&file), file.len, vault),
+	    VAULT_MAGIC);
+	buffer_free(&file);
+	free(vault);
+}
+
 /* What is authenticated differs by salt and by name, not by the count. */
 static void
 test_vault_format_aad_binds(void **state)
@@ -169,8 +203,16 @@ test_vault_format_aad_binds(void **state)
 	vault->salt[3] = 1;
 	(void)vault_format_aad(vault, NULL, entry);
 	assert_memory_not_equal(check, entry, check_len);
+	/* And by what the file is for. */
+	(void)vault_format_aad(vault, NULL, check);
+	vault->kind = KEYRING_SECRET;
+	(void)vault_format_aad(vault, NULL, entry);
+	assert_memory_not_equal(check, entry, check_len);
 	assert_int_equal(
-	    vault_format_aad(vault, "0123456789012345678901234567890", entry),
+	    vault_format_aad(vault,
+		"A23456789_123456789_123456789_123456789_123456789_123456789_"
+		"1234",
+		entry),
 	    VAULT_AAD_MAX);
 	free(vault);
 }
@@ -182,6 +224,7 @@ main(void)
 	    cmocka_unit_test(test_vault_format_round),
 	    cmocka_unit_test(test_vault_format_cut),
 	    cmocka_unit_test(test_vault_format_faults),
+	    cmocka_unit_test(test_vault_format_kinds),
 	    cmocka_unit_test(test_vault_format_aad_binds),
 	};
 

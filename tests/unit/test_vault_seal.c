@@ -44,7 +44,7 @@ test_vault_seal_setup(void **state)
 	struct secret *passphrase = test_vault_seal_secret("correct horse");
 	struct vault_entry *entry = &test->vault.entries[0];
 
-	assert_int_equal(vault_seal_new(&test->vault), RESULT_OK);
+	assert_int_equal(vault_seal_new(KEYRING_KEY, &test->vault), RESULT_OK);
 	assert_int_equal(
 	    vault_seal_derive(&test->vault, passphrase, &test->master),
 	    RESULT_OK);
