@@ -140,15 +140,14 @@ host_plan_go(struct host_plan *plan, const struct host_spec *spec,
 	if (result != RESULT_OK)
 		return host_plan_fail(fault, result, "bad_spec",
 		    "the command and its environment are too long");
-	if (spec->secret == NULL || spec->secret->block == NULL)
+	if (spec->secret == NULL || !spec->secret->has_block)
 		return RESULT_OK;
 	plan->secrets = json_incref(spec->secret->names);
+	plan->secret_sources = json_incref(spec->secret->sources);
 	plan->setup.flags |= HOST_HAS_SECRET;
-	result = fd_sealed_memfd("agentnode-secret",
-	    secret_bytes_borrow(spec->secret->block),
-	    secret_len(spec->secret->block), &plan->secret_fd);
-	if (result != RESULT_OK)
-		return host_plan_fail(fault, result, "internal",
+	plan->secret_fd = fcntl(spec->secret->block_fd, F_DUPFD_CLOEXEC, 3);
+	if (plan->secret_fd < 0)
+		return host_plan_fail(fault, RESULT_SYSTEM, "internal",
 		    "the secrets cannot be handed over");
 	return RESULT_OK;
 }
@@ -244,8 +243,9 @@ host_plan_clear(struct host_plan *plan)
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&plan->streams[i]);
 	json_decref(plan->secrets);
+	json_decref(plan->secret_sources);
 	json_decref(plan->record);
-	plan->secrets = plan->record = NULL;
+	plan->secrets = plan->secret_sources = plan->record = NULL;
 }
 
 json_t *
@@ -269,7 +269,9 @@ host_plan_record(const struct host_plan *plan, bool is_grouped)
 		good = json_object_set_new(record, "content_hash",
 			   json_string(plan->tree.hash)) == 0;
 	if (good && plan->secrets != NULL)
-		good = json_object_set(record, "secrets", plan->secrets) == 0;
+		good = json_object_set(record, "secrets", plan->secrets) == 0 &&
+		       json_object_set(
+			   record, "secret_sources", plan->secret_sources) == 0;
 	/* It adds, and replaces nothing. */
 	if (good && plan->record != NULL)
 		good = json_object_update_missing(record, plan->record) == 0;

@@ -17,12 +17,12 @@
 struct host_plan {
 	char kind[32], package[128], version[64], tier[16];
 	struct host_setup setup;
-	int go_fd, secret_fd;         /* owned; secret_fd -1: none */
-	int streams[3];               /* owned; -1: /dev/null */
-	struct volume_check_one tree; /* dir_fd -1: none */
-	bool no_landlock;             /* for the process that reads tree */
-	json_t *secrets;              /* owned; names */
-	json_t *record;               /* owned; the caller's part */
+	int go_fd, secret_fd;             /* owned; secret_fd -1: none */
+	int streams[3];                   /* owned; -1: /dev/null */
+	struct volume_check_one tree;     /* dir_fd -1: none */
+	bool no_landlock;                 /* for the process that reads tree */
+	json_t *secrets, *secret_sources; /* owned; names, from where */
+	json_t *record;                   /* owned; the caller's part */
 };
 
 struct host_plan_fault {

@@ -108,13 +108,16 @@ run_secret_consent(struct run_entry *run, const struct run_secret *secret)
 
 /* ---- values ---- */
 
+/* name: of the one it came to it with. */
 static enum result
-run_secret_long(struct run_secret_work *work, enum result result)
+run_secret_long(
+    struct run_secret_work *work, enum result result, const char *name)
 {
 	json_field_fault(&work->run->fault,
-	    "%.60s: its secrets are too long together, or cannot be held in "
-	    "locked memory",
-	    work->run->slug);
+	    result == RESULT_TOO_LONG
+		? "%.60s: the secret %.64s is too long, or there are too many"
+		: "%.60s: the secret %.64s cannot be held in locked memory",
+	    work->run->slug, name);
 	return run_entry_fail(work->run, result,
 	    result == RESULT_TOO_LONG ? "credentials_too_long"
 				      : "credentials_unavailable");
@@ -191,7 +194,7 @@ run_secret_value(
 	if (result == RESULT_OK)
 		result = secret_block_add(work->block, item->name, value);
 	if (result != RESULT_OK)
-		return run_secret_long(work, result);
+		return run_secret_long(work, result, item->name);
 	run_secret_note(work, item->name, RUN_SECRET_ENVIRONMENT);
 	return RESULT_OK;
 }
@@ -241,7 +244,8 @@ run_secret_all(struct run_secret_work *work, int *block_fd)
 	if (result == RESULT_OK && work->block != NULL) {
 		result = secret_block_seal(work->block, block_fd);
 		if (result != RESULT_OK)
-			return run_secret_long(work, result);
+			return run_secret_long(
+			    work, result, need->items[0].name);
 	}
 	return result == RESULT_OK ? run_secret_fetch(work, block_fd) : result;
 }

@@ -5,6 +5,7 @@ each call has a sandbox of its own; what a call leaves, breaks or prints does
 not reach the next one, nor one beside it; what `agentnode run` would refuse is refused here."""
 import json
 import os
+import secrets
 import shutil
 
 import harness
@@ -83,6 +84,10 @@ def spoils():
 
 def reads():
     return sys.stdin.read()
+
+
+def variable(name):
+    return os.environ.get(name, "(unset)")
 
 
 def ends_all():
@@ -211,9 +216,9 @@ def tools(names, where):
     return found
 
 
-def agent(**given):
+def agent(env=None, **given):
     result = case.run("agent", "run", "packs-agent", "--input",
-                      json.dumps(given), timeout=150)
+                      json.dumps(given), timeout=150, **(env or {}))
     try:
         said = json.loads(result.out)
     except ValueError:
@@ -337,8 +342,39 @@ def refused():
         file.write(before)
 
 
+def stored():
+    """A pack's secrets come from where they are stored, once per run."""
+    names = ("PACK_TOKEN", "OTHER_TOKEN")
+    token, other = (secrets.token_hex(16) for _ in names)
+    case.change("pypack", env_requirements=[{"name": n} for n in names],
+                permissions={"network_level": "none"})
+    folder = harness.folder()
+    path = os.path.join(folder, "agentnode-secret.PACK_TOKEN")
+    with open(path, "w", encoding="ascii") as file:
+        file.write(token)
+    os.chmod(path, 0o400)
+    env = {"CREDENTIALS_DIRECTORY": folder, "OTHER_TOKEN": other}
+    rows = [["pypack", "variable", {"name": n}] for n in names]
+    got = agent(env, calls=rows)["calls"]
+    check("without a consent it gets none", got and all(
+        r.get("refused") == "credentials_consent_missing" for r in got), got)
+    case.run("consent", "add", "pypack", "--yes")
+    got = agent(env, calls=rows)["calls"]
+    check("an agent's pack has its secrets, stored and of the environment",
+          [r.get("result") for r in got] == [token, other], got)
+    launch = [e for e in case.audit("launch") if e["kind"] == "tool"][-1]
+    check("and the record says from where", launch["secret_sources"] == {
+        "PACK_TOKEN": "credentials", "OTHER_TOKEN": "environment"}, launch)
+    launch = [e for e in case.audit("launch") if e["kind"] == "agent"][-1]
+    check("the agent itself has none", "secrets" not in launch, launch)
+    got = agent({"OTHER_TOKEN": other}, calls=rows[:1])["calls"]
+    check("one that is missing is a refusal", got and got[0].get("refused")
+          == "credentials_missing", got)
+
+
 PY_TOOLS = tools("count text many bad leaves lingers lost sleeps huge wakes "
-                 "spoils reads ends_all leaves_things finds holds prowls", "lib")
+                 "spoils reads ends_all leaves_things finds holds prowls "
+                 "variable", "lib")
 JS_TOOLS = tools("count bad leaves lingers lost nothing", "./lib.mjs")
 case.put("pypack", {"lib.py": PYTHON}, PY_TOOLS)
 case.put("jspack", {"lib.mjs": JS}, JS_TOOLS, runtime="node")
@@ -349,7 +385,7 @@ result = case.run("install", folder, "--json", timeout=300)
 check("the agent is installed", result.code == 0, result)
 try:
     for part in (answers, listing, failures, together, walls,
-                 refused):
+                 refused, stored):
         print(f"# {part.__name__}", flush=True)
         part()
 finally:
