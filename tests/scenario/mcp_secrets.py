@@ -16,7 +16,7 @@ import harness
 import mcp_client
 import mcp_setup
 import schema_check
-from secret_search import found, inside, memfds
+from secret_search import found, inside, memfds, read
 from consent_seal import clone, sealed
 from harness import agentnode, check
 
