@@ -17,6 +17,7 @@
 #include "common/log.h"
 #include "supervisor/agent/tool_refusal.h"
 #include "supervisor/engine/gate_part.h"
+#include "supervisor/host/work_place.h"
 #include "supervisor/mcp/guard_live.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/mcp/mcp_trees.h"
@@ -52,7 +53,7 @@ struct tool_session {
 	struct mcp_run_plan plan;
 	int work_in[2], work_out[2], work_err[2], client_err;
 	struct mcp_trees *trees;
-	struct sandbox *sandbox;
+	struct work_place *place;
 	struct gate_part *gate;
 	struct guard_desk *desk;
 	struct guard_live *live;
@@ -100,8 +101,8 @@ tool_session_close(
 	if (session->state == TOOL_SESSION_OPEN)
 		tool_session_enter(session, TOOL_SESSION_CLOSING,
 		    code[0] != '\0' ? code : detail);
-	if (session->sandbox != NULL && !session->sandbox_ended)
-		sandbox_stop(session->sandbox, code, detail);
+	if (session->place != NULL && !session->sandbox_ended)
+		work_place_stop(session->place, code, detail);
 	event_active(session->later, EV_TIMEOUT, 0);
 }
 
@@ -296,7 +297,7 @@ tool_session_start_gate(struct tool_session *session)
 		json_decref(options);
 		return RESULT_SYSTEM;
 	}
-	return gate_part_start(session->base, sandbox_id(session->sandbox),
+	return gate_part_start(session->base, work_place_id(session->place),
 	    options, log_fd, rows, sizeof(rows) / sizeof(rows[0]), &handlers,
 	    session, &session->gate);
 }
@@ -307,7 +308,7 @@ tool_session_start_desk(struct tool_session *session)
 	const struct guard_desk_spec spec = {.kind = "tool",
 	    .package = session->slug,
 	    .agent = session->caller.agent,
-	    .run = sandbox_id(session->sandbox),
+	    .run = work_place_id(session->place),
 	    .rates = guard_make_rates(session->plan.run.config, session->slug,
 		session->caller.agent != NULL)};
 	enum result result =
@@ -323,12 +324,11 @@ tool_session_start_desk(struct tool_session *session)
 /* --- the sandbox -------------------------------------------------------- */
 
 static void
-tool_session_on_sandbox_end(struct sandbox *sandbox,
+tool_session_on_sandbox_end(
     const struct sandbox_outcome *outcome, void *context)
 {
 	struct tool_session *session = context;
 
-	(void)sandbox;
 	session->sandbox_ended = true;
 	session->outcome = *outcome;
 	if (session->trees != NULL)
@@ -341,17 +341,20 @@ tool_session_on_sandbox_end(struct sandbox *sandbox,
 static enum result
 tool_session_start_sandbox(struct tool_session *session)
 {
-	static const struct sandbox_handlers handlers = {
+	static const struct work_place_handlers handlers = {
 	    .on_end = tool_session_on_sandbox_end};
 	struct sandbox_spec *spec = &session->plan.spec;
+	const struct work_place_spec place = {.run = &session->plan.run,
+	    .sandbox = spec,
+	    .has_network = session->plan.egress != NULL};
 	enum result result;
 
 	spec->kind = "tool";
 	spec->stdin_fd = session->work_in[0];
 	spec->stdout_fd = session->work_out[1];
 	spec->stderr_fd = session->work_err[1];
-	result = sandbox_start(session->base, session->plan.run.config,
-	    session->audit, spec, &handlers, session, &session->sandbox);
+	result = work_place_start(session->base, session->audit, &place,
+	    &handlers, session, &session->place);
 	run_secret_clear(&session->plan.secret);
 	fd_close(&session->work_in[0]);
 	fd_close(&session->work_out[1]);
@@ -393,10 +396,10 @@ tool_session_on_later(evutil_socket_t fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
-	if (session->sandbox != NULL && !session->sandbox_ended)
+	if (session->place != NULL && !session->sandbox_ended)
 		return;
 	/* Its copies of the pipes go with it: the gate sees their end. */
-	sandbox_free(&session->sandbox);
+	work_place_free(&session->place);
 	if (gate_lives && !session->gate_told) {
 		session->gate_told = true;
 		gate_part_workload_ended(session->gate, &session->outcome);
@@ -523,7 +526,7 @@ tool_session_new(struct event_base *base, struct audit *audit,
 	}
 	*session_r = session;
 	/* Without an id there is no plan: its end says why, and comes soon. */
-	if (sandbox_id(session->sandbox)[0] != '\0' &&
+	if (work_place_id(session->place)[0] != '\0' &&
 	    (tool_session_start_gate(session) != RESULT_OK ||
 		tool_session_start_desk(session) != RESULT_OK))
 		tool_session_close(
@@ -542,7 +545,7 @@ tool_session_free(struct tool_session **session)
 	gate_part_free(&gone->gate);
 	guard_live_free(&gone->live);
 	guard_desk_free(&gone->desk);
-	sandbox_free(&gone->sandbox);
+	work_place_free(&gone->place);
 	mcp_trees_free(&gone->trees);
 	if (gone->later != NULL)
 		event_free(gone->later);

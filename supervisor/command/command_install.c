@@ -60,6 +60,9 @@ command_install_option(struct command_install *run, int option)
 	case 's':
 		run->request.allow_scripts = true;
 		return COMMAND_DONE;
+	case 'b':
+		run->source.sandbox = true;
+		return COMMAND_DONE;
 	case 'w':
 		return command_install_wheels(run, optarg);
 	default:
@@ -74,6 +77,7 @@ command_install_options(struct command_install *run, int argc, char **argv)
 	    {"lockfile", required_argument, NULL, 'l'},
 	    {"json", no_argument, NULL, 'j'}, {"yes", no_argument, NULL, 'y'},
 	    {"allow-scripts", no_argument, NULL, 's'},
+	    {"sandbox", no_argument, NULL, 'b'},
 	    {"wheels", required_argument, NULL, 'w'}, {NULL, 0, NULL, 0}};
 	struct json_fault fault = {""};
 	enum result result;
@@ -248,8 +252,8 @@ extern const struct command command_install_rows[];
 const struct command command_install_rows[] = {
     {"install", "install a tool pack or an agent into a sealed volume",
 	"Usage: agentnode install ./FOLDER | ./FILE.tar.gz | SLUG[@VERSION]\n"
-	"           [--yes] [--wheels DIR] [--allow-scripts] "
-	"[--lockfile FILE]\n           [--json]\n\n"
+	"           [--yes] [--sandbox] [--wheels DIR] [--allow-scripts]\n"
+	"           [--lockfile FILE] [--json]\n\n"
 	"The folder or archive holds agentnode.yaml and the code. Nothing of "
 	"it runs.\nIts dependencies are fetched in a build sandbox by their "
 	"hashes\n(requirements.txt, or package-lock.json). What the manifest "
@@ -260,6 +264,8 @@ const struct command command_install_rows[] = {
 	"of what it serves. Only\nsuch a package has a tier above "
 	"unverified.\n\n"
 	"  --yes             agree to what a tool pack asks for\n"
+	"  --sandbox         build for the sandbox what the policy lets run on "
+	"the\n                    host (curated and trusted tool packs)\n"
 	"  --wheels DIR      python: take the dependencies from these files\n"
 	"  --allow-scripts   run install scripts, inside the build sandbox\n"
 	"  --lockfile FILE   instead of the one in force\n\n"

@@ -141,6 +141,7 @@ install_ask_show(const struct install_pack *pack)
 	    install_ask_text(manifest, "publisher", "?"),
 	    pack->source->trust_level != NULL ? pack->source->trust_level
 					      : "unverified");
+	fprintf(stderr, "  %-10s%s\n", "runs", install_pack_place_text(pack));
 	fprintf(stderr, "  %-10s%s\n", "sealed as", pack->artifact);
 	install_ask_network(manifest);
 	install_ask_level(manifest, "filesystem", "files");

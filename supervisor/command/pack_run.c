@@ -21,6 +21,8 @@
 #include "supervisor/command/mcp_streams.h"
 #include "supervisor/command/run_log.h"
 #include "supervisor/engine/gate_part.h"
+#include "supervisor/host/host_run.h"
+#include "supervisor/host/work_place.h"
 #include "supervisor/mcp/refusal_record.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/guard_desk.h"
@@ -44,7 +46,7 @@ struct pack_run {
 	struct run_log log;
 	struct event_base *base;
 	struct audit *audit;
-	struct sandbox *sandbox;
+	struct work_place *place;
 	struct gate_part *gate;
 	struct guard_desk *desk; /* takes the rate before anything starts */
 	struct event *signals[PACK_RUN_SIGNALS];
@@ -95,8 +97,8 @@ pack_run_close(struct pack_run *run, const char *code, const char *detail)
 	if (run->state == PACK_RUN_OPEN || run->state == PACK_RUN_LEDGER)
 		pack_run_enter(
 		    run, PACK_RUN_CLOSING, code[0] != '\0' ? code : detail);
-	if (run->sandbox != NULL && !run->sandbox_ended)
-		sandbox_stop(run->sandbox, code, detail);
+	if (run->place != NULL && !run->sandbox_ended)
+		work_place_stop(run->place, code, detail);
 	event_active(run->later, EV_TIMEOUT, 0);
 }
 
@@ -122,10 +124,10 @@ pack_run_on_later(evutil_socket_t fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
-	if (run->sandbox != NULL && !run->sandbox_ended)
+	if (run->place != NULL && !run->sandbox_ended)
 		return;
 	/* Its copies of the pipes go with it: the gate sees their end. */
-	sandbox_free(&run->sandbox);
+	work_place_free(&run->place);
 	if (gate_lives && !run->gate_told) {
 		run->gate_told = true;
 		gate_part_took(run->gate, run->duration_ms);
@@ -162,21 +164,18 @@ pack_run_on_limit(evutil_socket_t fd, short what, void *context)
 }
 
 static void
-pack_run_on_go(struct sandbox *sandbox, void *context)
+pack_run_on_go(void *context)
 {
 	struct pack_run *run = context;
 
-	(void)sandbox;
 	run->go_ms = event_loop_now_ms();
 }
 
 static void
-pack_run_on_sandbox_end(struct sandbox *sandbox,
-    const struct sandbox_outcome *outcome, void *context)
+pack_run_on_sandbox_end(const struct sandbox_outcome *outcome, void *context)
 {
 	struct pack_run *run = context;
 
-	(void)sandbox;
 	run->sandbox_ended = true;
 	run->outcome = *outcome;
 	if (run->go_ms != 0)
@@ -245,17 +244,20 @@ pack_run_on_signal(evutil_socket_t number, short what, void *context)
 static enum result
 pack_run_start_sandbox(struct pack_run *run)
 {
-	static const struct sandbox_handlers handlers = {
+	static const struct work_place_handlers handlers = {
 	    .on_go = pack_run_on_go, .on_end = pack_run_on_sandbox_end};
 	struct sandbox_spec *spec = &run->plan.spec;
+	const struct work_place_spec place = {.run = &run->plan.run,
+	    .sandbox = spec,
+	    .has_network = run->plan.egress != NULL};
 	enum result result;
 
 	spec->stdin_fd = run->streams.work_in[0];
 	spec->stdout_fd = run->streams.work_out[1];
 	spec->stderr_fd = run->streams.work_err[1];
-	result = sandbox_start(run->base, run->plan.run.config, run->audit,
-	    spec, &handlers, run, &run->sandbox);
-	run_secret_clear(&run->plan.secret); /* the sandbox has its own */
+	result = work_place_start(
+	    run->base, run->audit, &place, &handlers, run, &run->place);
+	run_secret_clear(&run->plan.secret); /* the place has its own */
 	mcp_streams_close_work(&run->streams);
 	return result;
 }
@@ -298,7 +300,7 @@ pack_run_start_gate(struct pack_run *run)
 		json_decref(options);
 		return RESULT_SYSTEM;
 	}
-	return gate_part_start(run->base, sandbox_id(run->sandbox), options,
+	return gate_part_start(run->base, work_place_id(run->place), options,
 	    log_fd, rows, sizeof(rows) / sizeof(rows[0]), &handlers, run,
 	    &run->gate);
 }
@@ -309,7 +311,7 @@ pack_run_start(struct pack_run *run)
 	pack_run_enter(run, PACK_RUN_OPEN, "the call is counted");
 	if (pack_run_start_sandbox(run) != RESULT_OK)
 		pack_run_close(run, "internal", "out of memory");
-	else if (sandbox_id(run->sandbox)[0] == '\0')
+	else if (work_place_id(run->place)[0] == '\0')
 		return; /* there is no plan: its end says why, and comes soon */
 	else if (pack_run_start_gate(run) != RESULT_OK)
 		pack_run_close(
@@ -439,7 +441,7 @@ static void
 pack_run_clear(struct pack_run *run)
 {
 	gate_part_free(&run->gate);
-	sandbox_free(&run->sandbox);
+	work_place_free(&run->place);
 	guard_desk_free(&run->desk);
 	audit_free(&run->audit);
 	mcp_streams_close(&run->streams);
@@ -468,8 +470,11 @@ pack_run_report(const struct pack_run *run)
 	    "error", "code", run->code, "type", "", "message", run->detail,
 	    "exit", -1, "duration_ms", (json_int_t)run->duration_ms,
 	    "peak_memory", (json_int_t)run->outcome.peak_memory, "truncated", 0,
-	    "place", "sandbox");
+	    "place", work_place_name(&run->plan.run));
 
+	if (report != NULL && run->plan.run.on_host)
+		(void)json_object_set_new(
+		    report, "boundary", json_string(HOST_RUN_WORDS));
 	if (report != NULL)
 		(void)command_print_json(report);
 	json_decref(report);

@@ -67,6 +67,7 @@ struct gate_options {
 	uint64_t grace_ms;        /* after the client's end */
 	uint64_t list_timeout_ms; /* tools mode: for all of it */
 	bool json;                /* tools mode: output form */
+	bool on_host;             /* pack mode: where the tool runs */
 	const char *label;        /* build mode: before each line */
 	bool product, raw;        /* agent mode: of its own output */
 	size_t result_max;        /* agent mode */

@@ -15,7 +15,7 @@
 static const char *const gate_config_keys[] = {"mode", "package", "tier",
     "tools", "resources", "prompts", "line_max", "output_max",
     "request_timeout_s", "start_timeout_s", "grace_ms", "list_timeout_s",
-    "json", "label", "uid", "log_level", "no_landlock", "packages",
+    "json", "on_host", "label", "uid", "log_level", "no_landlock", "packages",
     "max_tool_calls", "calls_at_once", "arguments_max", "tool_result_max",
     "result_max", "port", "product", "raw", "guard", NULL};
 
@@ -164,7 +164,8 @@ gate_config_agent(
 	gate->pack =
 	    (struct gate_pack_limits){.request_max = config->port.arguments_max,
 		.result_max = config->port.answer_max,
-		.json = gate->json};
+		.json = gate->json,
+		.on_host = gate->on_host};
 	if (gate->mode != GATE_CALLER)
 		return;
 	/* The caller gives up by itself, and says so to the server. */
@@ -207,6 +208,8 @@ gate_config_read(const json_t *options, struct gate_config *config_r,
 	    options, GATE_CONFIG_PATH, "json", &config_r->options.json, fault);
 	json_field_bool_opt(options, GATE_CONFIG_PATH, "no_landlock",
 	    &config_r->no_landlock, fault);
+	json_field_bool_opt(options, GATE_CONFIG_PATH, "on_host",
+	    &config_r->options.on_host, fault);
 	gate_config_numbers(options, config_r, fault);
 	gate_config_tools(options, config_r, fault);
 	gate_config_guard(options, config_r, fault);

@@ -250,11 +250,14 @@ gate_pack_numbers(struct gate_pack *pack)
 
 	return buffer_printf(&pack->line,
 	    ",\"exit\":%d,\"duration_ms\":%" PRId64 ",\"peak_memory\":%" PRId64
-	    ",\"truncated\":%s,\"place\":\"sandbox\"}\n",
+	    ",\"truncated\":%s,\"place\":%s}\n",
 	    facts->signal != 0 || facts->code[0] != '\0' ? -1
 							 : facts->exit_code,
 	    facts->duration_ms, facts->peak_memory,
-	    pack->too_long ? "true" : "false");
+	    pack->too_long ? "true" : "false",
+	    pack->limits.on_host
+		? "\"host\",\"boundary\":\"policy, not a boundary\""
+		: "\"sandbox\"");
 }
 
 /* A failure without --json is a sentence of the supervisor's. */

@@ -25,6 +25,7 @@
 struct gate_pack_limits {
 	size_t request_max, result_max; /* bytes */
 	bool json;                      /* the whole report is wanted */
+	bool on_host;                   /* it says where it ran */
 };
 
 /* What became of the program, as the supervisor saw it. */

@@ -334,7 +334,7 @@ mcp_run_plan_guard(const struct mcp_run_plan *plan,
 		options->caller != NULL ? options->caller->agent_asks : NULL,
 	    .tier = plan->run.trust.tier,
 	    .reaches = plan->egress != NULL,
-	    .inside = true};
+	    .inside = !plan->run.on_host};
 
 	return guard_make_plan(&make);
 }

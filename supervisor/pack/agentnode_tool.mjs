@@ -9,7 +9,7 @@ import fs from 'node:fs';
 import path from 'node:path';
 import {pathToFileURL} from 'node:url';
 
-const pack = '/pack';
+const pack = process.cwd(); // /pack; on the host its sealed folder
 const resultFd = 3;
 const requestMax = 16 * 1024 * 1024;
 const messageMax = 4000;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Runs a function of a tool pack inside the sandbox. Comes with the sandbox,
-not with the image: standard library only. What the tool may do is decided
+"""Runs a function of a tool pack where it belongs. Comes with AgentNode, not
+with the image: standard library only. What the tool may do is decided
 outside; this file is no boundary.
 
 One run: standard input holds {"module", "functions", "kwargs"} as JSON; the
@@ -22,7 +22,7 @@ import os
 import selectors
 import signal
 
-PACK = "/pack"
+PACK = os.getcwd()  # /pack; on the host its sealed folder
 RESULT = 3
 REQUEST_MAX = 16 * 1024 * 1024
 MESSAGE_MAX = 4000

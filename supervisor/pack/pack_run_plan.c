@@ -35,6 +35,19 @@ pack_run_plan_unasked(struct run_entry *run, const struct pack_package *package)
 	return RESULT_REFUSED;
 }
 
+/* Nothing on the host holds an allowlist. */
+static enum result
+pack_run_plan_host(struct run_entry *run, const struct pack_package *package)
+{
+	if (package->network != PACK_NETWORK_RESTRICTED)
+		return RESULT_OK;
+	json_field_fault(&run->fault,
+	    "%.60s declares a restricted network, which holds in the sandbox "
+	    "alone: install it again with --sandbox",
+	    run->slug);
+	return run_entry_fail(run, RESULT_REFUSED, "host_network");
+}
+
 enum result
 pack_run_plan_allowed(struct run_entry *run, const struct pack_package *package)
 {
@@ -45,6 +58,8 @@ pack_run_plan_allowed(struct run_entry *run, const struct pack_package *package)
 	result = run_entry_consent(run);
 	if (result == RESULT_REFUSED)
 		result = pack_run_plan_unasked(run, package);
+	if (result == RESULT_OK && run->on_host)
+		return pack_run_plan_host(run, package);
 	if (result == RESULT_OK)
 		result = run_entry_image(run);
 	return result;
@@ -285,11 +300,12 @@ pack_run_plan_gate(const struct pack_run_plan *plan, bool json)
 {
 	const struct config *config = plan->run.config;
 
-	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:s, s:b}", "mode",
-	    "pack", "package", plan->package.slug, "tier",
+	return json_pack("{s:s, s:s, s:s, s:I, s:I, s:b, s:b, s:s, s:b}",
+	    "mode", "pack", "package", plan->package.slug, "tier",
 	    tier_name(plan->run.trust.tier), "arguments_max",
 	    (json_int_t)PACK_RUN_PLAN_REQUEST_MAX, "tool_result_max",
 	    (json_int_t)config_int(config, "packs.result_max"), "json", json,
-	    "log_level", config_text(config, "log.level"), "no_landlock",
+	    "on_host", plan->run.on_host, "log_level",
+	    config_text(config, "log.level"), "no_landlock",
 	    config_override(config, "no_landlock"));
 }

@@ -56,7 +56,7 @@ json_t *pack_run_plan_gate(const struct pack_run_plan *plan, bool json);
 
 /* Parts; each sets code and fault of run. */
 
-/* Tier and place, consent, image. */
+/* Tier and place, consent; image, or what the host needs. */
 enum result pack_run_plan_allowed(
     struct run_entry *run, const struct pack_package *package);
 /* The sealed allowlist of a restricted pack; of an unrestricted one that the

@@ -152,6 +152,42 @@ install_consent(struct install *install, const json_t *entry)
 	    "%s", fault.text[0] != '\0' ? fault.text : result_text(result));
 }
 
+/* An entry for the host gives way to one for the sandbox: whoever writes it
+ * back does not undo that choice. */
+static enum result
+install_unbind(const char *slug, const json_t *old, const json_t *entry,
+    struct json_fault *fault)
+{
+	char hash[DIGEST_HEX + 1];
+	enum result result;
+
+	if (json_object_get(old, "host_path") == NULL ||
+	    json_object_get(entry, "host_path") != NULL)
+		return RESULT_OK;
+	result = trust_bound_hash(slug, old, hash);
+	return result == RESULT_OK ? trust_bound_drop(hash, fault) : result;
+}
+
+static enum result
+install_unbind_old(struct install *install, const json_t *entry)
+{
+	const struct install_request *request = install->request;
+	struct lockfile *lockfile = NULL;
+	struct json_fault fault = {""};
+	enum result result;
+
+	/* One that cannot be read is not written either. */
+	if (lockfile_load(request->lockfile, &lockfile, &fault) != RESULT_OK)
+		return RESULT_OK;
+	result = install_unbind(request->slug,
+	    lockfile_entry(lockfile, request->slug), entry, &fault);
+	lockfile_free(&lockfile);
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	return install_fault_set(&install->fault, result, "trust_failed", "%s",
+	    fault.text[0] != '\0' ? fault.text : result_text(result));
+}
+
 /* From here on this host knows that the entry was made from the attested
  * artifact: what was fetched had the hash that was proven. */
 static enum result
@@ -222,12 +258,13 @@ install_record_fields(const struct install *install, const json_t *entry)
 {
 	const struct install_request *request = install->request;
 
-	return json_pack("{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,s:o*,"
-			 "s:o*,s:O*,s:s,"
+	return json_pack("{s:s,s:O,s:O,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:O*,s:o*,"
+			 "s:o*,s:o*,s:O*,s:s,"
 			 "s:b,s:o*}",
 	    "package", request->slug, "version",
 	    json_object_get(entry, "version"), "artifact_hash",
-	    json_object_get(entry, "artifact_hash"), "mcp_install",
+	    json_object_get(entry, "artifact_hash"), "build_mode",
+	    json_object_get(entry, "build_mode"), "mcp_install",
 	    json_object_get(entry, "mcp_install"), "allowed_domains",
 	    json_object_get(entry, "mcp_allowed_domains"), "permissions",
 	    request->pack != NULL ? json_object_get(entry, "permissions")
@@ -262,6 +299,8 @@ install_record(struct install *install, const json_t *entry)
 	result = install_consent(install, entry);
 	if (result == RESULT_OK)
 		result = install_bind(install, entry);
+	if (result == RESULT_OK)
+		result = install_unbind_old(install, entry);
 	if (result != RESULT_OK)
 		return result;
 	result = lockfile_put(request->lockfile, request->slug, entry, &fault);

@@ -18,6 +18,7 @@
 #include "supervisor/package/install_pack_build.h"
 #include "supervisor/package/manifest.h"
 #include "supervisor/package/unpack_call.h"
+#include "supervisor/policy/boundary.h"
 
 #define INSTALL_PACK_CHUNK 262144U
 
@@ -213,6 +214,44 @@ install_pack_name(struct install *install, const struct install_pack *pack,
 	return RESULT_OK;
 }
 
+/* May it run on the host, as the configuration is now, and does nothing
+ * keep it in the sandbox? What the registry attested is proven again before
+ * the entry is written. */
+static void
+install_pack_place(const struct install *install, struct install_pack *pack)
+{
+	const struct install_pack_source *source = pack->source;
+	const char *level = json_string_value(json_object_get(
+	    json_object_get(
+		json_object_get(pack->read.manifest, "permissions"), "network"),
+	    "level"));
+	struct boundary_input input = {
+	    .tier = source->attestation != NULL
+			? tier_parse(source->trust_level)
+			: TIER_UNVERIFIED,
+	    .minimum = tier_parse(
+		config_text(install->config, "trust.minimum_trust_level"))};
+
+	pack->policy =
+	    config_text(install->config, "sandbox.host_trust_policy");
+	pack->on_host =
+	    !source->sandbox && source->judge != NULL &&
+	    (level == NULL || strcmp(level, "restricted") != 0) &&
+	    boundary_policy_parse(pack->policy, &input.policy) &&
+	    boundary_kind_parse(install_pack_text(pack, "package_type"),
+		install_pack_text(pack, "runtime"), &input.kind) &&
+	    input.kind == BOUNDARY_TOOLPACK &&
+	    boundary_decide(&input).place == BOUNDARY_HOST;
+}
+
+const char *
+install_pack_place_text(const struct install_pack *pack)
+{
+	return pack->on_host ? "on the host: a policy, not a boundary "
+			       "(--sandbox: in the sandbox)"
+			     : "in the sandbox";
+}
+
 enum result
 install_pack_fetch(struct install *install, struct install_tree *tree_r)
 {
@@ -231,6 +270,8 @@ install_pack_fetch(struct install *install, struct install_tree *tree_r)
 		result = install_pack_kind(install, pack);
 	if (result == RESULT_OK)
 		result = install_pack_name(install, pack, request);
+	if (result == RESULT_OK)
+		install_pack_place(install, pack);
 	if (result == RESULT_OK && pack->source->ask != NULL)
 		result = pack->source->ask(install, pack->source->context);
 	if (result == RESULT_OK)
@@ -275,15 +316,19 @@ install_pack_entry(const struct install_request *request,
 	json_t *more;
 
 	install_entry_time(now, sizeof(now));
-	more = json_pack("{s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:O*,s:O*,s:O*,s:s,s:s}",
+	more = json_pack(
+	    "{s:s,s:s,s:b,s:s,s:s,s:s,s:s,s:O*,s:O*,s:O*,s:s,s:s,s:s*,s:s*}",
 	    "trust_level",
 	    source->trust_level != NULL ? source->trust_level : "unverified",
-	    "artifact_hash", pack->artifact, "sandboxed", 1, "sandbox_volume",
-	    volume->name, "volume_content_hash", tree->hash, "volume_host_path",
-	    volume->path, "build_mode", "sandbox_volume", "dependencies",
+	    "artifact_hash", pack->artifact, "sandboxed", !pack->on_host,
+	    "sandbox_volume", volume->name, "volume_content_hash", tree->hash,
+	    "volume_host_path", volume->path, "build_mode",
+	    pack->on_host ? "host" : "sandbox_volume", "dependencies",
 	    pack->dependencies, "attestation", source->attestation,
 	    "_signatures", source->signatures, "installed_at", now, "source",
-	    source->source);
+	    source->source, "host_path", pack->on_host ? volume->path : NULL,
+	    "effective_host_trust_policy_at_install",
+	    pack->on_host ? pack->policy : NULL);
 	if (entry == NULL || more == NULL ||
 	    json_object_update(entry, more) != 0) {
 		json_decref(entry);

@@ -22,6 +22,7 @@ struct install_pack_source {
 	const json_t *attestation, *signatures;
 	const char *trust_level;
 	const char *source; /* "local", "registry"; the entry keeps it */
+	bool sandbox; /* --sandbox: build for it, whatever the policy says */
 	/* Show it and ask: RESULT_OK goes on. NULL: nobody is asked. The
 	 * fault is set by the callee otherwise. */
 	enum result (*ask)(struct install *install, void *context);
@@ -39,6 +40,8 @@ struct install_pack {
 	char artifact[72];    /* "sha256:..." of the archive's bytes, or of the
 			       * clean tar that a folder makes */
 	json_t *dependencies; /* owned: [{"name","version","integrity"}] */
+	bool on_host;         /* built for the host: it may, and can */
+	const char *policy;   /* sandbox.host_trust_policy then */
 };
 
 /* As install_run; slug_r says who it is, "" when that did not become known.
@@ -48,6 +51,9 @@ enum result install_pack_run(struct install *install,
     const struct install_request *request,
     const struct install_pack_source *source, char slug_r[SLUG_MAX + 1],
     json_t **entry_r);
+
+/* Where it will run, in words of one line. */
+const char *install_pack_place_text(const struct install_pack *pack);
 
 /* Parts that install.c asks for. */
 enum result install_pack_fetch(

@@ -163,8 +163,21 @@ run_entry_refused(struct run_entry *run, const char *least)
 	return run_entry_fail(run, RESULT_REFUSED, verdict->code);
 }
 
-/* What it was built for is a note of the installation, not sealed: it may
- * only ever keep a package from running. */
+/* What was built for the host is sealed so: host_path is covered by the
+ * entry's hash and by the consent, and names the folder that is hashed before
+ * every start. Tool packs alone have it. */
+static bool
+run_entry_is_for_host(const struct run_entry *run)
+{
+	const json_t *path = json_object_get(run->entry, "host_path");
+
+	return run->kind == BOUNDARY_TOOLPACK && json_is_string(path) &&
+	       json_equal(
+		   path, json_object_get(run->entry, "volume_host_path"));
+}
+
+/* What it was built for is a note of the installation, not sealed: alone it
+ * may only ever keep a package from running. */
 static enum result
 run_entry_build(struct run_entry *run)
 {
@@ -180,10 +193,14 @@ run_entry_build(struct run_entry *run)
 		    run->slug, mode);
 		return run_entry_fail(run, RESULT_REFUSED, RUN_ENTRY_STALE);
 	}
+	if (run->verdict.place == BOUNDARY_HOST && run_entry_is_for_host(run)) {
+		run->on_host = true;
+		return RESULT_OK;
+	}
 	if (run->verdict.place == BOUNDARY_HOST)
 		json_field_fault(&run->fault,
-		    "%.60s was built for the host, and packages run in the "
-		    "sandbox alone here; install it again",
+		    "%.60s says that it was built for the host, and no "
+		    "installation of ours did that; install it again",
 		    run->slug);
 	else
 		json_field_fault(&run->fault,

@@ -36,8 +36,7 @@ struct run_entry {
 	enum boundary_kind kind;
 	struct trust_verdict trust;
 	struct boundary_verdict verdict;
-	/* It runs on the host. False: nothing does, whatever the verdict
-	 * says it might. */
+	/* It runs on the host: it may, and was built for it. */
 	bool on_host;
 	char code[RUN_ENTRY_CODE_MAX]; /* why not, when something failed */
 	struct json_fault fault;

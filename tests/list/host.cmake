@@ -3,3 +3,4 @@
 add_machine_test(host_run LIBRARIES supervisor_host)
 add_dependencies(machine_host_run agentnode-host agentnode-ledger
     agentnode-unpack)
+add_scenario(host_packs TIMEOUT 600)
