@@ -167,7 +167,7 @@ host_run_status(struct host_run *run, const struct host_status *status)
 	if (status->record.value == HOST_WHY_TIME)
 		host_run_fault(run, host_run_table[HOST_RUN_RUNNING].code,
 		    host_run_table[HOST_RUN_RUNNING].detail);
-	else if (status->record.value == HOST_WHY_STOP)
+	else if (status->record.value == HOST_WHY_STOP && !run->in_order)
 		host_run_fault(run, "stopped", "it was ended");
 }
 
@@ -343,7 +343,9 @@ host_run_start(struct event_base *base, const struct config *config,
 		host_run_close(run, fault.code, fault.detail);
 		return RESULT_OK;
 	}
-	log_set_sandbox(run->plan.setup.id);
+	/* Beside the run of an agent, those of its tools have no log. */
+	if (strcmp(run->plan.kind, "tool") != 0)
+		log_set_sandbox(run->plan.setup.id);
 	audit_on_end(audit, host_run_on_ledger, run);
 	host_run_enter(run, HOST_RUN_HELLO, "planned");
 	return RESULT_OK;
@@ -352,7 +354,10 @@ host_run_start(struct event_base *base, const struct config *config,
 void
 host_run_stop(struct host_run *run, const char *code, const char *detail)
 {
-	host_run_close(run, code[0] != '\0' ? code : "stopped",
+	/* In order: it ends as if it had ended by itself. */
+	run->in_order = run->in_order ||
+			(code[0] == '\0' && run->state == HOST_RUN_RUNNING);
+	host_run_close(run, code[0] != '\0' || run->in_order ? code : "stopped",
 	    detail != NULL ? detail : "");
 }
 

@@ -62,7 +62,8 @@ enum result host_run_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct host_spec *spec,
     const struct host_run_handlers *handlers, void *context,
     struct host_run **run_r);
-/* Everything of its tree is killed; on_end follows. */
+/* Everything of its tree is killed; on_end follows. code "": in order, its
+ * outcome has none either. */
 void host_run_stop(struct host_run *run, const char *code, const char *detail);
 const char *host_run_id(const struct host_run *run); /* 16 hex */
 /* After on_end. Accepts NULL, clears. */

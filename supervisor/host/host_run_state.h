@@ -39,6 +39,7 @@ struct host_run {
 	struct volume_check *check;
 	struct host_group group; /* where its group is, if it made one */
 	bool host_dead, tree_good, hello, launched, has_status, is_grouped;
+	bool in_order;       /* it was told to stop, which is no fault */
 	bool guarded, ended; /* the guard ended the tree; on_end was called */
 	unsigned sweeps;
 	struct event *input, *deadline, *later;

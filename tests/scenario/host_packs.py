@@ -27,7 +27,7 @@ TOKEN = os.urandom(8).hex()
 # An attested entry that is not as it was installed; one that never was
 # built for the host.
 KEPT_OUT = {"trust_unbound", "host_build_stale"}
-home = mcp_setup.home()
+home = mcp_setup.home({"agent_sandbox": {"enabled": True}})
 work = harness.folder()
 os.chmod(work, 0o755)
 state = os.path.join(home, ".agentnode")
@@ -273,6 +273,44 @@ def killed():
           dead and took < 1, f"{took:.2f} s {pids(path)}")
 
 
+def called_by_agent():
+    """An agent in its sandbox: the tool's code is here all the same."""
+    source_ = os.path.join(harness.folder(), "packs")
+    shutil.copytree(os.path.join(harness.SOURCE, "tests", "agents", "packs"),
+                    source_)
+    manifest = os.path.join(source_, "agentnode.yaml")
+    with open(manifest, encoding="utf-8") as file:
+        text = file.read()
+    with open(manifest, "w", encoding="utf-8") as file:
+        file.write(text.replace("[pypack, jspack, gonepack]",
+                                "[host-tools]"))
+    subprocess.run(["chmod", "-R", "a+rX", os.path.dirname(source_)],
+                   check=True)
+    done = agentnode(home, "install", source_, "--yes", timeout=120)
+    check("an agent is installed", done.code == 0, done)
+    done = agentnode(home, "agent", "run", "packs-agent", "--input",
+                     json.dumps({"calls": [
+                         ["host-tools", "look"], ["host-tools", "look"],
+                         ["host-tools", "spawn", {"a": "by-agent"}],
+                         ["host-tools", "spawn", {"a": "/tmp/x"}]]}),
+                     timeout=150)
+    said = done.json() if done.code == 0 else {}
+    got = [row.get("result") or row for row in
+           (said.get("value") or {}).get("calls", [])]
+    check("an agent's calls run there, each in a process of its own",
+          len(got) == 4 and got[0].get("env", {}).get("HOME") == os.path.join(
+              state, "host", "host-tools", "home")
+          and got[0]["pid"] != got[1]["pid"]
+          and got[2] == {"started": 2}, got or done)
+    check("an absolute path among its arguments is refused",
+          len(got) == 4 and got[3].get("refused") == "guard_arguments", got)
+    check("what a call left is dead", all(map(is_dead, pids(
+        note("by-agent")))))
+    made = [r for r in records("launch") if r["kind"] == "tool"]
+    check("each has its record", len(made) >= 3 and all(
+        r["boundary"] == "policy" for r in made), made)
+
+
 def changed():
     path = os.path.join(entry()["host_path"], "tools.py")
     with open(path, "rb") as file:
@@ -419,6 +457,7 @@ def main():
         looked()
         ended()
         killed()
+        called_by_agent()
         changed()
         policies()
         choices()
