@@ -344,9 +344,7 @@ tool_session_start_sandbox(struct tool_session *session)
 	static const struct work_place_handlers handlers = {
 	    .on_end = tool_session_on_sandbox_end};
 	struct sandbox_spec *spec = &session->plan.spec;
-	const struct work_place_spec place = {.run = &session->plan.run,
-	    .sandbox = spec,
-	    .has_network = session->plan.egress != NULL};
+	const struct work_place_spec place = {&session->plan.run, spec};
 	enum result result;
 
 	spec->kind = "tool";

@@ -247,9 +247,7 @@ pack_run_start_sandbox(struct pack_run *run)
 	static const struct work_place_handlers handlers = {
 	    .on_go = pack_run_on_go, .on_end = pack_run_on_sandbox_end};
 	struct sandbox_spec *spec = &run->plan.spec;
-	const struct work_place_spec place = {.run = &run->plan.run,
-	    .sandbox = spec,
-	    .has_network = run->plan.egress != NULL};
+	const struct work_place_spec place = {&run->plan.run, spec};
 	enum result result;
 
 	spec->stdin_fd = run->streams.work_in[0];

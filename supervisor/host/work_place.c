@@ -203,7 +203,7 @@ work_place_fill(struct work_place_plan *plan, const struct work_place_spec *of)
 	work_place_env(plan, plan->home.home);
 	work_place_env(plan, plan->home.tmp);
 	work_place_env_all(plan, from->env);
-	if (!of->has_network)
+	if (from->egress == NULL)
 		work_place_env_all(plan, work_place_closed);
 }
 

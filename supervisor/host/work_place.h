@@ -22,10 +22,9 @@ struct work_place_spec {
 	/* As for the sandbox. On the host it becomes the same there: /pack
 	 * is the sealed folder, the words are those of the host's own
 	 * interpreter, and the environment is PATH, LANG, a HOME and TMPDIR
-	 * of the package's, what is named here, and, without an open
-	 * network, proxy variables that lead nowhere. */
+	 * of the package's, what is named here, and, without any egress,
+	 * proxy variables that lead nowhere. */
 	const struct sandbox_spec *sandbox;
-	bool has_network; /* host: no proxy variables are said */
 };
 
 struct work_place_handlers {
