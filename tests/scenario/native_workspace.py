@@ -1,0 +1,245 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""Real tools in a writable workspace behind the native boundary: git, npm,
+python's venv, make and cc work; what runs code on the host later cannot be
+touched by any trick; nothing is left on the host, not even after a kill."""
+import json
+import os
+import shutil
+import signal
+import subprocess
+import sys
+import time
+
+import harness
+from harness import check
+
+harness.need("git", "npm", "node", "/usr/bin/python3", "make", "cc")
+RUN = os.path.join(harness.BUILD, "tests", "run_sandbox")
+BASE = harness.folder()
+HOME = os.path.join(BASE, "user")
+STATE = os.path.join(HOME, ".agentnode")
+WORK = os.path.join(HOME, "project")
+NAMES = ["--env", "GIT_AUTHOR_NAME=a", "--env", "GIT_AUTHOR_EMAIL=a@b",
+         "--env", "GIT_COMMITTER_NAME=a", "--env", "GIT_COMMITTER_EMAIL=a@b"]
+os.makedirs(STATE, mode=0o700)
+os.makedirs(os.path.join(HOME, ".ssh"))
+os.makedirs(WORK)
+ENV = harness.environment(HOME)
+OUTCOME = os.path.join(BASE, "outcome.json")
+
+
+def words(mode, work, command, more=()):
+    return [RUN, "--native", mode, "--workspace", work, "--outcome", OUTCOME,
+            "--wall", "60", "--memory", str(1 << 30), *more, *NAMES, "--",
+            *command]
+
+
+def inside(*command, mode="workspace-write", work=WORK, more=(), timeout=90):
+    done = harness.run(*words(mode, work, command, more), env=ENV,
+                       timeout=timeout, cwd=work)
+    try:
+        with open(OUTCOME, encoding="utf-8") as file:
+            done.outcome = json.load(file)
+        os.unlink(OUTCOME)
+    except (OSError, ValueError):
+        done.outcome = {}
+    return done
+
+
+def shell(text, **how):
+    return inside("/bin/sh", "-c", text, **how)
+
+
+def put(name, text, work=WORK):
+    path = os.path.join(work, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def git(*argv, work=WORK):
+    return subprocess.run(
+        ["git", *argv], cwd=work, check=True, stdout=subprocess.PIPE,
+        env=dict(ENV, GIT_CONFIG_NOSYSTEM="1", GIT_AUTHOR_NAME="a",
+                 GIT_AUTHOR_EMAIL="a@b", GIT_COMMITTER_NAME="a",
+                 GIT_COMMITTER_EMAIL="a@b")).stdout.decode()
+
+
+def tree(path):
+    """Every name and link below; contents of .git's own data left out."""
+    found = set()
+    for folder, dirs, files in os.walk(path):
+        dirs[:] = [d for d in dirs if d not in ("objects", "node_modules",
+                                                "venv", "logs")]
+        for name in dirs + files:
+            found.add(os.path.relpath(os.path.join(folder, name), path))
+    return found
+
+
+SECRET = put("../.ssh/id_rsa", "PRIVATE")
+put("../other/file", "theirs")
+git("init", "-q")
+put("README", "hello\n")
+put(".vscode/settings.json", "{}\n")
+put(".bashrc", "true\n")
+git("add", "README")
+git("commit", "-qm", "first")
+
+
+def tools_work():
+    put("Makefile", "all: hello\n\t./hello\nhello: hello.c\n"
+        "\tcc -O1 -o hello hello.c\n")
+    put("hello.c", "#include <stdio.h>\nint main(void)"
+        "{ puts(\"built\"); return 0; }\n")
+    done = shell("make 2>&1")
+    check("make and cc build and run a program",
+          done.code == 0 and "built" in done.out, (done, done.outcome))
+    put("package.json", json.dumps({"name": "x", "version": "1.0.0",
+                                    "scripts": {"test": "node t.js"}}))
+    put("t.js", "const fs = require('fs'), os = require('os');\n"
+        "fs.writeFileSync('made.txt', os.userInfo().username);\n"
+        "require('assert')(fs.existsSync('README'));\n"
+        "console.log('tested', process.version);\n")
+    done = shell("npm test 2>&1")
+    check("npm test runs the project's tests",
+          done.code == 0 and "tested v" in done.out, (done, done.outcome))
+    check("what it wrote is on disk, the invoker's own",
+          os.path.exists(os.path.join(WORK, "made.txt")) and
+          os.stat(os.path.join(WORK, "made.txt")).st_uid == os.getuid(), done)
+    done = shell("/usr/bin/python3 -m venv venv && venv/bin/python -c "
+                 "'import sys; print(sys.prefix)' && venv/bin/pip --version")
+    check("python makes and uses a virtual environment",
+          done.code == 0 and os.path.join(WORK, "venv") in done.out,
+          (done, done.outcome))
+    done = shell("git status --short && git add hello.c && "
+                 "git commit -qm second && git checkout -q -b side && "
+                 "git stash list && git gc -q && git log --oneline")
+    check("git adds, commits, branches and collects",
+          done.code == 0 and len(done.out.strip().split("\n")) >= 2,
+          (done, done.outcome))
+    check("the host's git sees the commit",
+          "second" in git("log", "--oneline", "side"))
+    done = shell("mkdir sub && cd sub && git init -q && git commit -q "
+                 "--allow-empty -m x && git log --oneline && cd .. && "
+                 "rm -rf sub")
+    check("a repository of its own can be made in a subdirectory",
+          done.code == 0, done)
+
+
+# Each must fail, and leave every protected path as it is.
+TRICKS = {
+    "write a hook": "echo x > .git/hooks/pre-commit",
+    "write the config": "echo x >> .git/config",
+    "git config": "git config core.fsmonitor evil",
+    "move the config away": "mv .git/config .git/config2",
+    "replace the config": "echo x > .git/n && mv -f .git/n .git/config",
+    "move the repository away": "mv .git .git2",
+    "remove the repository": "rm -rf .git; test ! -e .git",
+    "move the hooks away": "mv .git/hooks .git/h2",
+    "turn git to another config": "echo ../evil > .git/commondir",
+    "a new commondir": "rm -f .git/commondir && echo ../e > .git/commondir",
+    "a config of the worktree": "echo x > .git/config.worktree",
+    "a second name of the config": "ln .git/config mine",
+    "exchange two directories": "/usr/bin/python3 -c \"import ctypes; c = "
+    "ctypes.CDLL(None, use_errno=True); import sys; sys.exit(c.renameat2("
+    "-100, b'.git', -100, b'other', 2) != 0)\"",
+    "a link in place of one": "rm -f .envrc; ln -s README .envrc && "
+    "test -L .envrc",
+    "settings of an editor": "echo '{}' > .vscode/tasks.json",
+    "settings of an agent": "mkdir -p .claude && echo x > .claude/s.json",
+    "a list of servers": "echo '{}' > .mcp.json",
+    "our own lock": "echo '{}' > agentnode.lock",
+    "a shell's start file": "echo x >> .bashrc",
+    "another mode of it": "chmod 777 .git/hooks",
+    "another owner's time": "touch -d 2001-01-01 .git/config",
+    "a mount over it": "mount -t tmpfs none .git/hooks",
+    "take the mount off": "umount .git/hooks; echo x > .git/hooks/x",
+    "a new namespace": "unshare -Ur sh -c 'umount .git/hooks && echo x > "
+    ".git/hooks/x'",
+}
+
+
+def protected_paths_hold():
+    os.makedirs(os.path.join(WORK, "other"), exist_ok=True)
+    before = tree(WORK), open(os.path.join(WORK, ".git/config"),
+                              encoding="utf-8").read()
+    text = "".join(f"( {trick} ) >/dev/null 2>&1 && echo '{name}'\n"
+                   for name, trick in TRICKS.items())
+    done = shell(text + "exit 0")
+    check("no trick reaches a protected path",
+          done.code == 0 and done.out == "", (done, done.outcome))
+    after = tree(WORK), open(os.path.join(WORK, ".git/config"),
+                             encoding="utf-8").read()
+    check("what is protected is as it was", before[1] == after[1], after[1])
+    check("no placeholder is left",
+          after[0] - before[0] <= {".git/n", ".git/h2"} and
+          not os.path.exists(os.path.join(WORK, ".envrc")) and
+          not os.path.exists(os.path.join(WORK, ".git/commondir")),
+          sorted(after[0] ^ before[0]))
+
+
+def nothing_else_is_reached():
+    done = shell(f"cat {SECRET}; cat ../other/file; ls -A ..; ls -A {STATE};"
+                 "ls /home /root /srv /mnt /opt; cat /etc/shadow "
+                 "/etc/machine-id; echo x > ../evil; ls -A /var/lib /run")
+    check("home, state and the rest of the host are not there",
+          "PRIVATE" not in done.out and "theirs" not in done.out and
+          not os.path.exists(os.path.join(HOME, "evil")), done)
+    os.symlink(SECRET, os.path.join(WORK, "out"))
+    done = shell("cat out; echo x > out")
+    check("a link out of the workspace leads nowhere",
+          done.code != 0 and "PRIVATE" not in done.out and
+          open(SECRET, encoding="utf-8").read() == "PRIVATE", done)
+    os.unlink(os.path.join(WORK, "out"))
+    done = shell("echo x > new; echo x > README; echo ok > $TMPDIR/a; "
+                 "cat $TMPDIR/a", mode="read-only",
+                 more=["--env", "TMPDIR=/tmp"])
+    check("read-only writes the scratch alone",
+          done.out == "ok\n" and
+          not os.path.exists(os.path.join(WORK, "new")), done)
+
+
+def a_fresh_folder():
+    fresh = os.path.join(HOME, "fresh")
+    os.makedirs(fresh)
+    done = shell("git init 2>&1; ls -A; echo x > file; mkdir -p .claude/x",
+                 work=fresh)
+    check("git init at the top is refused, files are not",
+          os.listdir(fresh) == ["file"], (os.listdir(fresh), done))
+    runs = [subprocess.Popen(words("workspace-write", fresh, (
+        "/bin/sh", "-c", f"sleep 0.{n}; echo x > .envrc; echo x > f{n}")),
+        env=ENV, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL) for n in range(4)]
+    for one in runs:
+        one.wait(timeout=60)
+    check("runs side by side leave what they wrote and nothing else",
+          sorted(os.listdir(fresh)) == ["f0", "f1", "f2", "f3", "file"],
+          os.listdir(fresh))
+    one = subprocess.Popen(words("workspace-write", fresh, (
+        "/bin/sleep", "30")), env=ENV, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    while not os.path.exists(os.path.join(fresh, "agentnode.lock")) and \
+            time.monotonic() < deadline:
+        time.sleep(0.02)
+    one.send_signal(signal.SIGKILL)
+    one.wait(timeout=10)
+    check("a killed run leaves its placeholders",
+          os.path.exists(os.path.join(fresh, "agentnode.lock")))
+    done = shell("true", work=fresh)
+    check("the next one removes them",
+          sorted(os.listdir(fresh)) == ["f0", "f1", "f2", "f3", "file"],
+          (os.listdir(fresh), done))
+    done = shell("true", work=HOME)
+    check("a home is no workspace", done.code == 70 and "home" in done.err,
+          done)
+
+
+tools_work()
+protected_paths_hold()
+nothing_else_is_reached()
+a_fresh_folder()
+shutil.rmtree(os.path.join(WORK, "venv"), ignore_errors=True)
+harness.finish()
