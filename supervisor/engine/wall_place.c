@@ -69,6 +69,8 @@ static const struct wall_table_mount wall_place_native[] = {
     {"/etc/hostname", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
     {"/etc/passwd", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
     {"/etc/group", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/resolv.conf", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/machine-id", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
 };
 
 /* What engines put into init's environment. */
@@ -120,6 +122,10 @@ wall_place_known(
 	if (!expected->open_root && strcmp(mount->point, "/") == 0 &&
 	    (mount->flags & INIT_REPORT_RDONLY) == 0)
 		return false; /* whatever else would allow it */
+	/* All of the host's, but never a device or a set-uid program. */
+	if (expected->open_root &&
+	    (mount->flags & WALL_PLACE_DEV) == WALL_PLACE_DEV)
+		return true;
 	if (!expected->native)
 		return wall_place_in(wall_place_engine,
 		    sizeof(wall_place_engine) / sizeof(wall_place_engine[0]),

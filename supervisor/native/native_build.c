@@ -336,6 +336,7 @@ native_build_build(
     const struct native_launch *launch, struct native_trees *trees)
 {
 	struct native_build build = {.launch = launch, .trees = trees};
+	uint32_t first;
 	int old = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
 
 	if (old < 0 || mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) != 0)
@@ -343,12 +344,12 @@ native_build_build(
 	if (launch->rootless != 0)
 		native_tree_open(launch, trees);
 	native_build_store(&build, old);
-	for (uint32_t i = native_build_base(&build, old);
-	     i < launch->step_count; i++)
+	first = native_build_base(&build, old);
+	for (uint32_t i = first; i < launch->step_count; i++)
 		native_build_place(&build, i);
 	native_own_place(&build);
 	native_build_freeze(&build);
-	if (build.own_count > 0)
+	if (first == 0) /* else the root is the user's choice */
 		native_mount_freeze(build.fd);
 	native_build_pivot(&build, old);
 	(void)close(old);

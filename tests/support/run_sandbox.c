@@ -16,6 +16,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/native/native_place.h"
 #include "supervisor/native/native_view.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/config.h"
@@ -35,6 +36,7 @@ struct run_sandbox {
 	const char *outcome_path;
 	struct native_view_choice choice; /* of a native one */
 	struct native_view *view;         /* NULL: a container */
+	struct native_place *place;
 	uint64_t start_ms, go_ms;
 	unsigned stop_ms; /* 0: never */
 	int code;
@@ -184,8 +186,8 @@ run_sandbox_view(struct run_sandbox *run, const char *home)
 	run->choice.scratch =
 	    run->choice.mode == NATIVE_DANGER ? "/tmp" : "/sandbox-home";
 	run->choice.scratch_size = 64U << 20;
-	if (native_view_make(&run->choice, run->view, fault, sizeof(fault)) !=
-	    RESULT_OK)
+	if (native_place_begin(&run->choice, run->view, &run->place, fault,
+		sizeof(fault)) != RESULT_OK)
 		run_sandbox_die("view", fault);
 	run->spec.view = run->view;
 }
@@ -311,6 +313,7 @@ main(int argc, char **argv)
 	audit_free(&run.audit);
 	json_decref((json_t *)run.spec.egress);
 	config_free(&run.config);
+	native_place_free(&run.place);
 	free(run.view);
 	event_base_free(run.base);
 	return run.code;
