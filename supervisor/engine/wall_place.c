@@ -71,6 +71,8 @@ static const struct wall_table_mount wall_place_native[] = {
     {"/etc/group", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
     {"/etc/resolv.conf", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
     {"/etc/machine-id", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/gitconfig", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
+    {"/etc/gitexclude", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
 };
 
 /* What engines put into init's environment. */

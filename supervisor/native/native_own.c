@@ -65,6 +65,28 @@ native_own_text(struct native_build *build, const char *path, const char *text,
 	native_own_file(build, path, text, strlen(text), need);
 }
 
+/* Placeholders of protected paths are files a "git add --all" would take. */
+static bool
+native_own_has_held(const struct native_launch *launch)
+{
+	for (uint32_t i = 0; i < launch->step_count; i++) {
+		if (launch->steps[i].step.placeholder)
+			return true;
+	}
+	return false;
+}
+
+static void
+native_own_git(struct native_build *build)
+{
+	if (!native_own_has_held(build->launch))
+		return;
+	native_own_text(build, "/etc/gitconfig",
+	    "[core]\n\texcludesFile = /etc/gitexclude\n", NATIVE_OWN_MADE);
+	native_own_text(build, "/etc/gitexclude",
+	    "/.envrc\n/.mcp.json\n/agentnode.lock\n", NATIVE_OWN_MADE);
+}
+
 void
 native_own_place(struct native_build *build)
 {
@@ -86,4 +108,5 @@ native_own_place(struct native_build *build)
 	native_own_text(build, "/etc/hostname", text, NATIVE_OWN_OVER);
 	native_own_text(build, "/etc/resolv.conf", "", NATIVE_OWN_OVER);
 	native_own_text(build, "/etc/machine-id", "", NATIVE_OWN_OVER);
+	native_own_git(build);
 }

@@ -15,6 +15,8 @@
 
 #include "common/fd.h"
 
+/* A file below that is ALWAYS, outside of .git, stands in the launcher's
+ * /etc/gitexclude too (native_own.c). */
 #define ALWAYS NATIVE_PROTECT_ALWAYS
 #define THERE NATIVE_PROTECT_THERE
 

@@ -80,6 +80,9 @@ def tree(path):
 
 SECRET = put("../.ssh/id_rsa", "PRIVATE")
 put("../other/file", "theirs")
+CLEAN = os.path.join(HOME, "clean")
+os.makedirs(CLEAN)
+git("init", "-q", work=CLEAN)
 git("init", "-q")
 put("README", "hello\n")
 put(".vscode/settings.json", "{}\n")
@@ -113,6 +116,9 @@ def tools_work():
     check("python makes and uses a virtual environment",
           done.code == 0 and os.path.join(WORK, "venv") in done.out,
           (done, done.outcome))
+    done = shell("git status --porcelain", work=CLEAN)
+    check("git sees no placeholder in a clean repository",
+          done.code == 0 and done.out == "", (done, done.outcome))
     done = shell("git status --short && git add hello.c && "
                  "git commit -qm second && git checkout -q -b side && "
                  "git stash list && git gc -q && git log --oneline")
@@ -159,6 +165,32 @@ TRICKS = {
     "a new namespace": "unshare -Ur sh -c 'umount .git/hooks && echo x > "
     ".git/hooks/x'",
 }
+
+
+# What the kernel refuses outside as well, or needs what is not there.
+NOT_OUTSIDE = {"a mount over it", "take the mount off", "a new namespace"}
+
+
+def the_tricks_are_real():
+    """Each does its harm where nothing is protected."""
+    missed = []
+    for name, trick in TRICKS.items():
+        if name in NOT_OUTSIDE:
+            continue
+        copy = os.path.join(BASE, "copy")
+        shutil.copytree(CLEAN, copy, symlinks=True)
+        put(".bashrc", "true\n", copy)
+        put(".vscode/settings.json", "{}\n", copy)
+        put("README", "", copy)
+        os.makedirs(os.path.join(copy, "other"))
+        done = subprocess.run(["/bin/sh", "-c", trick], cwd=copy, env=ENV,
+                              check=False, stdin=subprocess.DEVNULL,
+                              stdout=subprocess.DEVNULL,
+                              stderr=subprocess.DEVNULL)
+        if done.returncode != 0:
+            missed.append(name)
+        shutil.rmtree(copy)
+    check("each trick works where nothing is protected", missed == [], missed)
 
 
 def protected_paths_hold():
@@ -238,6 +270,7 @@ def a_fresh_folder():
 
 
 tools_work()
+the_tricks_are_real()
 protected_paths_hold()
 nothing_else_is_reached()
 a_fresh_folder()
