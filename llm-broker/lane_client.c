@@ -33,7 +33,8 @@ struct lane {
 	int fd;
 	uint32_t number; /* of the call in it, or of the last one */
 	unsigned writing : 1, reading : 1, dropped : 1, hung_up : 1,
-	    owes : 1; /* the RELEASE of the call before */
+	    owes : 1,      /* the RELEASE of the call before, */
+	    owes_long : 1; /* for a moment already */
 	/* what goes out: release, open, head, body */
 	struct lane_frame release;
 	struct lane_open open;
@@ -68,7 +69,7 @@ lane_client_pay(struct lane *lane)
 {
 	ssize_t count;
 
-	lane->owes = 0;
+	lane->owes = lane->owes_long = 0;
 	do
 		count = send(lane->fd, &lane->release, sizeof(lane->release),
 		    MSG_NOSIGNAL);
@@ -145,7 +146,16 @@ lane_client_free(struct lane_client **client)
 	*client = NULL;
 }
 
-/* Nobody came for these lanes. */
+static void
+lane_client_await_owed(struct lane_client *client)
+{
+	struct timeval moment = event_loop_timeval(LANE_CLIENT_MOMENT_MS);
+
+	if (!event_pending(client->owed, EV_TIMEOUT, NULL))
+		(void)event_add(client->owed, &moment);
+}
+
+/* Nobody came for these lanes, or they were given back just now. */
 static void
 lane_client_on_owed(evutil_socket_t fd, short what, void *context)
 {
@@ -156,6 +166,11 @@ lane_client_on_owed(evutil_socket_t fd, short what, void *context)
 	(void)what;
 	TAILQ_FOREACH(lane, &client->idle, link)
 	{
+		if (lane->owes && !lane->owes_long) {
+			lane->owes_long = 1;
+			lane_client_await_owed(client);
+			continue;
+		}
 		if (!lane->owes || lane_client_pay(lane))
 			continue;
 		lane->hung_up = 1; /* it ends in a turn of its own */
@@ -379,7 +394,7 @@ lane_client_write(struct lane *lane)
 		lane->writing = lane->written < all;
 	}
 	lane->head = lane->body = NULL;
-	lane->owes = 0;
+	lane->owes = lane->owes_long = 0;
 	lane->written = 0;
 	return RESULT_OK;
 }
@@ -482,11 +497,9 @@ lane_client_read(struct lane *lane)
 static void
 lane_client_owe(struct lane *lane)
 {
-	struct timeval moment = event_loop_timeval(LANE_CLIENT_MOMENT_MS);
-
 	lane->owes = 1;
-	if (!event_pending(lane->client->owed, EV_TIMEOUT, NULL))
-		(void)event_add(lane->client->owed, &moment);
+	lane->owes_long = 0;
+	lane_client_await_owed(lane->client);
 }
 
 void

@@ -60,10 +60,13 @@ key_lane_io_read(struct key_lane_io *io)
 	while (got < 0 && errno == EINTR);
 	if (got <= 0) {
 		io->is_drained = true;
+		io->is_short = false;
 		if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
 			key_lane_gone(&io->lane, "the broker closed it");
 		return false;
 	}
+	if ((size_t)got < room && !io->is_hung_up)
+		io->is_drained = io->is_short = true;
 	if (io->in.len == 0)
 		taken = key_lane_take(&io->lane, scratch, (size_t)got);
 	if (taken < (size_t)got && buffer_append(&io->in, scratch + taken,
@@ -316,7 +319,9 @@ key_lane_io_on_read(evutil_socket_t fd, short what, void *context)
 	struct key_lane_io *io = context;
 
 	(void)fd;
-	io->is_drained = false;
+	io->is_drained = io->is_short = false;
+	if (what & EV_CLOSED)
+		io->is_hung_up = true;
 	/* A lane that reads sees the end by itself, behind what was said. */
 	if (!key_lane_io_may_feed(io) && key_lane_io_is_cut(io, what))
 		key_lane_gone(&io->lane, "the broker closed it");
@@ -370,6 +375,25 @@ key_lane_io_on_upstream_deadline(struct deadline *deadline, void *context)
 					offsetof(struct upstream, deadline)));
 }
 
+/* What may stand behind a short read. */
+static void
+key_lane_io_doubt(struct key_lane_world *world)
+{
+	struct key_lane_io *io, *next;
+	bool again;
+
+	for (io = TAILQ_FIRST(&world->lanes); io != NULL; io = next) {
+		next = TAILQ_NEXT(io, link);
+		again = io->is_short ||
+			(io->upstream != NULL &&
+			    upstream_wire_doubt(&io->upstream->wire));
+		if (io->is_short)
+			io->is_drained = io->is_short = false;
+		if (again)
+			key_lane_io_run(io);
+	}
+}
+
 static void
 key_lane_io_on_tick(evutil_socket_t fd, short what, void *context)
 {
@@ -382,6 +406,7 @@ key_lane_io_on_tick(evutil_socket_t fd, short what, void *context)
 	    &world->lane_wheel, now, key_lane_io_on_lane_deadline, world);
 	deadline_wheel_tick(&world->upstream_wheel, now,
 	    key_lane_io_on_upstream_deadline, world);
+	key_lane_io_doubt(world);
 	key_lane_io_trim(world, now);
 	key_lane_io_keep_time(world);
 }

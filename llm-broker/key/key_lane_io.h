@@ -38,8 +38,10 @@ struct key_lane_counters {
 struct key_lane_line {
 	bool is_due;
 	char provider[LANE_PROVIDER_MAX];
-	const char *host, *code; /* of the configuration; a fixed text */
-	struct ip_addr address;  /* family 0: none */
+	const char *host, *code;     /* of the configuration; a fixed text */
+	struct ip_addr address;      /* family 0: none */
+	struct ip_addr told;         /* the last that was written, */
+	char text[IP_ADDR_TEXT_MAX]; /* as it was written */
 	bool failed, reused, resumed, retried;
 	char detail[KEY_LANE_DETAIL_MAX];
 	uint64_t up, down, sent_ms, first_ms, total_ms;

@@ -225,13 +225,16 @@ void
 key_lane_net_tell(struct key_lane_world *world)
 {
 	struct key_lane_line *line = &world->line;
-	char address[IP_ADDR_TEXT_MAX] = "";
+	const char *address = line->address.family != 0 ? line->text : "";
 
 	if (!line->is_due)
 		return;
 	line->is_due = false;
-	if (line->address.family != 0)
-		ip_addr_text(&line->address, address);
+	if (line->address.family != 0 &&
+	    memcmp(&line->address, &line->told, sizeof(line->told)) != 0) {
+		ip_addr_text(&line->address, line->text);
+		line->told = line->address;
+	}
 	log_event(line->failed ? LOG_WARN_LEVEL : LOG_INFO_LEVEL,
 	    "upstream_call", LOG_TEXT("provider", line->provider),
 	    LOG_TEXT("host", line->host), LOG_TEXT("address", address),

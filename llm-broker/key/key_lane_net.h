@@ -26,7 +26,8 @@ struct key_lane_io {
 	struct ip_addr address; /* of the connection, for the log */
 	uint64_t generation;    /* of the key it was sent with */
 	bool is_reused, is_resumed;
-	bool is_drained; /* the socket said that nothing is there */
+	/* as of struct upstream_wire */
+	bool is_drained, is_short, is_hung_up;
 	bool is_waiting; /* on the list of those that have more to do */
 };
 

@@ -148,8 +148,7 @@ upstream_on_event(evutil_socket_t fd, short what, void *context)
 	struct upstream *upstream = context;
 
 	(void)fd;
-	(void)what;
-	upstream_wire_note(&upstream->wire);
+	upstream_wire_note(&upstream->wire, (what & EV_CLOSED) != 0);
 	/* A wire that died shows when it is read. */
 	(void)upstream_wire_flush(&upstream->wire);
 	switch (upstream->state) {

@@ -88,9 +88,10 @@ upstream_pool_take(struct upstream_site *site, const struct upstream_user *user,
 	while ((upstream = TAILQ_FIRST(&site->idle)) != NULL) {
 		/* Ask the kernel, unless it was asked just now: the loop may
 		 * not have come to it yet. */
-		if (event_loop_now_ms() - upstream->wire.drained_ms >
-		    UPSTREAM_POOL_FRESH_MS)
-			upstream->wire.is_drained = false;
+		if (upstream->wire.is_drained &&
+		    event_loop_now_ms() - upstream->wire.drained_ms >
+			UPSTREAM_POOL_FRESH_MS)
+			upstream_wire_look(&upstream->wire);
 		if (upstream_pool_is_quiet(upstream)) {
 			upstream_pool_wake(upstream, user);
 			*upstream_r = upstream;

@@ -445,8 +445,8 @@ upstream_tls_handshake(
 	return RESULT_BAD;
 }
 
-/* Of one read of the wire. RESULT_NEED_MORE, and the wire not drained: there
- * was nothing of a response in it. */
+/* Of one read of the wire. RESULT_NEED_MORE, and the wire not dry: there was
+ * nothing of a response in it. */
 static enum result
 upstream_tls_read_one(
     struct upstream_tls *tls, void *bytes, size_t size, size_t *len_r)
@@ -478,7 +478,7 @@ upstream_tls_read(
 		return RESULT_NEED_MORE;
 	while (!tls->is_dead && tls->silent <= UPSTREAM_TLS_SILENT_MAX) {
 		result = upstream_tls_read_one(tls, bytes, size, len_r);
-		if (result != RESULT_NEED_MORE || tls->wire->is_drained)
+		if (result != RESULT_NEED_MORE || tls->wire->is_dry)
 			break;
 		tls->silent++;
 	}

@@ -29,9 +29,42 @@ upstream_wire_close(struct upstream_wire *wire)
 }
 
 void
-upstream_wire_note(struct upstream_wire *wire)
+upstream_wire_note(struct upstream_wire *wire, bool hung_up)
 {
-	wire->is_drained = false;
+	wire->is_drained = wire->is_short = false;
+	wire->is_hung_up = wire->is_hung_up || hung_up;
+}
+
+bool
+upstream_wire_doubt(struct upstream_wire *wire)
+{
+	if (!wire->is_short)
+		return false;
+	wire->is_drained = wire->is_short = false;
+	return true;
+}
+
+static void
+upstream_wire_drained(struct upstream_wire *wire, bool is_short)
+{
+	wire->is_drained = true;
+	wire->is_short = is_short;
+	wire->drained_ms = event_loop_now_ms();
+}
+
+void
+upstream_wire_look(struct upstream_wire *wire)
+{
+	char byte;
+	ssize_t got;
+
+	do
+		got = recv(wire->fd, &byte, 1, MSG_PEEK | MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
+	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
+		upstream_wire_drained(wire, false);
+	else
+		wire->is_drained = wire->is_short = false;
 }
 
 /* As much as the kernel takes. */
@@ -93,14 +126,15 @@ upstream_wire_receive(
 	ssize_t got;
 
 	*len_r = 0;
+	wire->is_dry = wire->is_drained;
 	if (wire->is_drained)
 		return RESULT_NEED_MORE;
 	do
 		got = recv(wire->fd, bytes, size, MSG_DONTWAIT);
 	while (got < 0 && errno == EINTR);
 	if (got < 0 && (errno == EAGAIN || errno == EWOULDBLOCK)) {
-		wire->is_drained = true;
-		wire->drained_ms = event_loop_now_ms();
+		upstream_wire_drained(wire, false);
+		wire->is_dry = true;
 		return RESULT_NEED_MORE;
 	}
 	if (got < 0)
@@ -110,6 +144,8 @@ upstream_wire_receive(
 		return RESULT_EOF;
 	}
 	wire->received += (uint64_t)got;
+	if ((size_t)got < size && !wire->is_hung_up)
+		upstream_wire_drained(wire, true);
 	*len_r = (size_t)got;
 	return RESULT_OK;
 }

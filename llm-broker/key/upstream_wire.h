@@ -22,10 +22,13 @@ struct upstream_wire {
 	int fd;
 	struct buffer unsent;
 	uint64_t sent, received; /* bytes the kernel took and gave */
-	/* The kernel said that nothing is there; until the loop says
-	 * otherwise it is not asked again. (A short read says nothing: an
-	 * error may stand behind it, and has no edge of its own.) */
-	bool is_drained;
+	/* The kernel said that nothing is there, or a read was short; until
+	 * the loop says otherwise it is not asked again. Behind a short read
+	 * an error may stand, which has no edge of its own: it is asked once
+	 * more before long (upstream_wire_doubt). */
+	bool is_drained, is_short;
+	bool is_dry;         /* it was asked since, and had nothing */
+	bool is_hung_up;     /* the end is behind what is there */
 	uint64_t drained_ms; /* when it said so last */
 	bool is_ended;       /* the other side's end was read */
 };
@@ -33,8 +36,12 @@ struct upstream_wire {
 void upstream_wire_init(struct upstream_wire *wire, int fd);
 void upstream_wire_close(struct upstream_wire *wire);
 
-/* The loop reported an edge. */
-void upstream_wire_note(struct upstream_wire *wire);
+/* The loop reported an edge; hung_up: that the other side ended. */
+void upstream_wire_note(struct upstream_wire *wire, bool hung_up);
+/* True: the last read was short, and nobody asked since; read again. */
+bool upstream_wire_doubt(struct upstream_wire *wire);
+/* Ask the kernel whether something came that no edge told of yet. */
+void upstream_wire_look(struct upstream_wire *wire);
 
 /* All of it is taken, or the wire is dead: RESULT_CLOSED. The caller does
  * not send while much is unsent: RESULT_TOO_LONG. */

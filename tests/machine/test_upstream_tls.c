@@ -146,7 +146,7 @@ test_upstream_tls_shake(struct test_upstream_tls_pair *pair, char *why)
 	enum result result = RESULT_NEED_MORE;
 
 	for (unsigned i = 0; i < 10 && result == RESULT_NEED_MORE; i++) {
-		upstream_wire_note(&pair->wire);
+		upstream_wire_note(&pair->wire, false);
 		result = upstream_tls_handshake(pair->client, why);
 		(void)SSL_do_handshake(pair->server);
 	}
@@ -167,7 +167,7 @@ static enum result
 test_upstream_tls_read(
     struct test_upstream_tls_pair *pair, char *bytes, size_t size, size_t *len)
 {
-	upstream_wire_note(&pair->wire);
+	upstream_wire_note(&pair->wire, false);
 	return upstream_tls_read(pair->client, bytes, size, len);
 }
 

@@ -3,8 +3,10 @@ redirects passed on and not followed, ends of every kind, deadlines,
 keep-alive and what makes it stale, heads that are not canonical, keys that
 come, change, are refused or malformed; and nowhere a key but upstream."""
 import os
+import signal
 import socket
 import struct
+import threading
 import time
 
 import harness
@@ -69,6 +71,26 @@ def ends():
         check(f"{name}: the connection is gone",
               stats["connections"] == 0, stats)
         place.key.stop()
+
+
+def reset_behind():
+    """A reset that comes with the last bytes, in one event."""
+    pids = []
+
+    def reply(conn, *_):
+        os.kill(pids[0], signal.SIGSTOP)
+        threading.Timer(0.2, os.kill, (pids[0], signal.SIGCONT)).start()
+        conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 99\r\n\r\nhalf")
+        _reset(conn)
+
+    place = started(reply)
+    pids.append(place.key.process.pid)
+    begin = time.monotonic()
+    _, end = ask(place, first_ms=9000, idle_ms=9000)
+    took = time.monotonic() - begin
+    check("a reset behind the last bytes is seen at once",
+          end == "closed" and took < 3, (end, took))
+    place.key.stop()
 
 
 def _in_order(conn):
@@ -576,6 +598,7 @@ def nothing_told():
 
 opaque()
 ends()
+reset_behind()
 deadlines()
 keep_alive()
 stale()
