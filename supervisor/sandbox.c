@@ -212,6 +212,9 @@ sandbox_on_later(evutil_socket_t fd, short what, void *context)
 	if (sandbox->state != SANDBOX_END || !sandbox->leftovers_gone ||
 	    sandbox->ended)
 		return;
+	if (sandbox->handlers.on_decision != NULL &&
+	    !egress_part_settled(sandbox->egress))
+		return; /* comes again */
 	sandbox->ended = true;
 	sandbox->handlers.on_end(sandbox, &sandbox->outcome, sandbox->context);
 }

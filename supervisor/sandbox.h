@@ -38,7 +38,7 @@ struct sandbox_tmpfs {
 	bool exec; /* build, selftest, exec */
 };
 
-/* A tree (is_results: result) stream into or, at the end, out of a tmpfs. */
+/* A tree (or result) stream into or, at the end, out of a tmpfs. */
 struct sandbox_tree {
 	const char *path;
 	int fd; /* import: read end; export: write end; borrowed */
@@ -62,8 +62,8 @@ struct sandbox_spec {
 	const char *kind;               /* "mcp", "build", "exec", ... */
 	const char *package;            /* slug, for labels and audit */
 	const char *version, *tier;     /* as judged; NULL: no package */
-	const char *image;              /* name@sha256:<64 hex> */
-	const struct native_view *view; /* else; without image and mounts */
+	const char *image;              /* name@sha256:<64 hex>; else */
+	const struct native_view *view; /* without image and mounts */
 	const char *const *argv;        /* NULL-terminated */
 	const char *const *env; /* NULL-terminated "K=V", ours come first */
 	const struct run_secret *secret; /* more of it; or NULL */
@@ -84,16 +84,17 @@ struct sandbox_spec {
 struct sandbox_outcome {
 	bool started;
 	int exit_code, signal;
-	char code[SANDBOX_CODE_MAX];
-	char detail[512];
+	char code[SANDBOX_CODE_MAX], detail[512];
 	uint64_t peak_memory; /* bytes, 0 unknown */
 	unsigned oom_kills;
 	bool removed; /* the engine no longer knows it */
 };
 
 struct sandbox_handlers {
-	void (*on_go)(struct sandbox *sandbox, void *context); /* or NULL */
+	void (*on_go)(struct sandbox *sandbox, void *context);   /* or NULL */
 	void (*on_exit)(struct sandbox *sandbox, void *context); /* same */
+	/* Of egress-proxy (common/ipc), all before on_end; or NULL. */
+	void (*on_decision)(const json_t *body, void *context);
 	/* The listener of ports[index], checked; fd is taken. */
 	void (*on_port)(
 	    struct sandbox *sandbox, size_t index, int fd, void *context);
@@ -114,7 +115,6 @@ void sandbox_stop(
 /* ports[index] is served: the workload does not start before. */
 void sandbox_port_ready(struct sandbox *sandbox, size_t index);
 const char *sandbox_id(const struct sandbox *sandbox); /* run id, 16 hex */
-/* After on_end; clears. */
-void sandbox_free(struct sandbox **sandbox);
+void sandbox_free(struct sandbox **sandbox); /* after on_end; clears */
 
 #endif

@@ -77,6 +77,23 @@ sandbox_steps_on_egress_end(const char *detail, void *context)
 }
 
 static void
+sandbox_steps_on_decision(const json_t *body, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (sandbox->handlers.on_decision != NULL)
+		sandbox->handlers.on_decision(body, sandbox->context);
+}
+
+static void
+sandbox_steps_on_settled(void *context)
+{
+	struct sandbox *sandbox = context;
+
+	event_active(sandbox->later, EV_TIMEOUT, 0);
+}
+
+static void
 sandbox_steps_on_volumes(enum result result, const char *detail, void *context)
 {
 	struct sandbox *sandbox = context;
@@ -119,7 +136,8 @@ static enum result
 sandbox_steps_start_egress(struct sandbox *sandbox)
 {
 	static const struct egress_part_handlers handlers = {
-	    sandbox_steps_on_egress_ready, sandbox_steps_on_egress_end};
+	    sandbox_steps_on_egress_ready, sandbox_steps_on_egress_end,
+	    sandbox_steps_on_decision, sandbox_steps_on_settled};
 	struct sandbox_plan *plan = &sandbox->plan;
 	int log_fd = sandbox_steps_log("agentnode-egress-proxy");
 	enum result result;

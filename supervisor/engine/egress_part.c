@@ -8,17 +8,20 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/child.h"
 
+#define EGRESS_PART_SETTLE_MS 1000U
 #define EGRESS_PART_LISTENERS (EGRESS_PLAN_DIRECT_MAX + 1)
 
 struct egress_part {
 	struct child *child;
 	char id[32];
 	const struct egress_plan *plan;
-	bool ready, closed;
+	bool ready, closed, settled;
+	struct event *limit;                /* for what it still has to tell */
 	int waiting[EGRESS_PART_LISTENERS]; /* -1: none or sent */
 	struct egress_part_handlers handlers;
 	void *context;
@@ -87,6 +90,27 @@ egress_part_on_ready(struct child *child, void *context)
 		    "egress-proxy cannot be told its policy", part->context);
 }
 
+/* Its answer to what was sent behind the close: nothing comes after. */
+static void
+egress_part_settle(struct egress_part *part)
+{
+	bool first = part->closed && !part->settled;
+
+	part->settled = true;
+	if (part->limit != NULL)
+		(void)event_del(part->limit);
+	if (first && part->handlers.on_settled != NULL)
+		part->handlers.on_settled(part->context);
+}
+
+static void
+egress_part_on_limit(evutil_socket_t fd, short what, void *context)
+{
+	(void)fd;
+	(void)what;
+	egress_part_settle(context);
+}
+
 static void
 egress_part_on_message(
     struct child *child, struct ipc_message *message, void *context)
@@ -99,8 +123,12 @@ egress_part_on_message(
 	char text[256];
 
 	(void)child;
+	if (message->type == IPC_DECISION && part->handlers.on_decision != NULL)
+		part->handlers.on_decision(message->body, part->context);
+	else if (message->type == IPC_STATS)
+		egress_part_settle(part);
 	if (message->type != IPC_FAILED)
-		return; /* decisions are in the proxy's own log */
+		return;
 	(void)snprintf(text, sizeof(text), "egress-proxy refused: %s (%s)",
 	    detail != NULL ? detail : "", code != NULL ? code : "");
 	part->handlers.on_end(text, part->context);
@@ -116,6 +144,7 @@ egress_part_on_end(struct child *child, int exit_code, int number,
 	(void)exit_code;
 	(void)number;
 	part->handlers.on_end(detail, part->context);
+	egress_part_settle(part);
 }
 
 static enum result
@@ -152,9 +181,11 @@ egress_part_start(struct event_base *base, const char *id,
 	part->plan = plan;
 	part->handlers = *handlers;
 	part->context = context;
+	part->limit = event_new(base, -1, 0, egress_part_on_limit, part);
 	for (size_t i = 0; i < EGRESS_PART_LISTENERS; i++)
 		part->waiting[i] = -1;
-	result = egress_part_spawn(part, base, log_fd);
+	result = part->limit == NULL ? RESULT_NO_MEMORY
+				     : egress_part_spawn(part, base, log_fd);
 	if (result != RESULT_OK) {
 		egress_part_free(&part);
 		return result;
@@ -191,12 +222,26 @@ egress_part_replace(struct egress_part *part)
 void
 egress_part_close(struct egress_part *part)
 {
+	struct timeval limit = event_loop_timeval(EGRESS_PART_SETTLE_MS);
+
 	/* Once: the proxy refuses a sandbox it does not know any more. */
 	if (part == NULL || !part->ready || part->closed)
 		return;
 	part->closed = true;
 	(void)egress_part_send(part, IPC_SANDBOX_CLOSE,
 	    json_pack("{s:s}", "sandbox", part->id), -1);
+	/* Closing told all decisions; the answer to this comes behind them. */
+	if (part->handlers.on_settled == NULL ||
+	    egress_part_send(part, IPC_STATS, json_object(), -1) != RESULT_OK)
+		egress_part_settle(part);
+	else
+		(void)event_add(part->limit, &limit);
+}
+
+bool
+egress_part_settled(const struct egress_part *part)
+{
+	return part == NULL || !part->closed || part->settled;
 }
 
 void
@@ -208,6 +253,8 @@ egress_part_free(struct egress_part **part)
 		return;
 	*part = NULL;
 	child_free(&gone->child);
+	if (gone->limit != NULL)
+		event_free(gone->limit);
 	for (size_t i = 0; i < EGRESS_PART_LISTENERS; i++)
 		fd_close(&gone->waiting[i]);
 	free(gone);

@@ -8,6 +8,8 @@
 #define SUPERVISOR_ENGINE_EGRESS_PART_H
 
 #include <event2/event.h>
+#include <jansson.h>
+#include <stdbool.h>
 
 #include "common/result.h"
 #include "supervisor/engine/egress_plan.h"
@@ -17,6 +19,10 @@ struct egress_part; /* opaque */
 struct egress_part_handlers {
 	void (*on_ready)(void *context); /* confined, policy sent */
 	void (*on_end)(const char *detail, void *context); /* dead */
+	/* A decision message (common/ipc); and, once after egress_part_close:
+	 * all of them were told, or never will be. NULL: nobody asks. */
+	void (*on_decision)(const json_t *body, void *context);
+	void (*on_settled)(void *context);
 };
 
 /* plan is borrowed and must outlive the part; log_fd is borrowed. */
@@ -36,6 +42,8 @@ enum result egress_part_replace(struct egress_part *part);
 
 /* Close its tunnels (the process stays). */
 void egress_part_close(struct egress_part *part);
+/* Nothing more is to be waited for; NULL is settled. */
+bool egress_part_settled(const struct egress_part *part);
 /* Kill and reap. Accepts NULL, clears. */
 void egress_part_free(struct egress_part **part);
 
