@@ -33,6 +33,7 @@ extern const struct command command_guard_rows[];
 extern const struct command command_llm_rows[];
 extern const struct command command_egress_rows[];
 extern const struct command command_probe_rows[];
+extern const struct command command_argv_rows[];
 extern const struct command command_audit_argv_rows[];
 extern const struct command command_completion_rows[];
 extern const struct command command_manual_rows[];
@@ -65,6 +66,7 @@ const struct command *const command_groups[] = {
     command_llm_rows,
     command_egress_rows,
     command_probe_rows,
+    command_argv_rows,
     command_audit_argv_rows,
     command_completion_rows,
     command_manual_rows,
