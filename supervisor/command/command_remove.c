@@ -15,10 +15,12 @@
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/engine/volume_seal.h"
+#include "supervisor/host/work_home.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
 #include "supervisor/package/volume_users.h"
+#include "supervisor/policy/config.h"
 #include "supervisor/policy/consent.h"
 #include "supervisor/policy/trust_bound.h"
 
@@ -303,6 +305,25 @@ command_remove_volume(struct command_remove *remove)
 	    remove->slug, fault.detail);
 }
 
+/* Its HOME and TMPDIR, where it ran on the host. */
+static int
+command_remove_home(const struct command_remove *remove)
+{
+	struct json_fault fault = {""};
+	char home[STATE_DIR_PATH_MAX];
+	enum result result = config_home(home, sizeof(home), &fault);
+
+	if (remove->keep_state)
+		return COMMAND_DONE;
+	if (result == RESULT_OK)
+		result = work_home_remove(home, remove->slug);
+	if (result == RESULT_OK)
+		return COMMAND_DONE;
+	return command_error(COMMAND_UNAVAILABLE,
+	    "%s is removed, but something of it stays in %s/host/%s",
+	    remove->slug, home, remove->slug);
+}
+
 static int
 command_remove_report(const struct command_remove *remove)
 {
@@ -340,6 +361,8 @@ command_remove_run(int argc, char **argv)
 	if (code == COMMAND_DONE) {
 		volume_code = command_remove_volume(&remove);
 		code = command_remove_saved(&remove);
+		if (code == COMMAND_DONE)
+			code = command_remove_home(&remove);
 		if (volume_code != COMMAND_DONE)
 			code = volume_code;
 	}
@@ -358,7 +381,8 @@ const struct command command_remove_rows[] = {
 	"Options:\n"
 	"  --keep-volume     leave the sealed volume; it stays anyway while\n"
 	"                    another lockfile names it\n"
-	"  --keep-state      leave what it saved for a later installation\n"
+	"  --keep-state      leave what it saved for a later installation, "
+	"and its\n                    HOME on the host\n"
 	"  --lockfile FILE   instead of ./agentnode.lock or\n"
 	"                    AGENTNODE_HOME/agentnode.lock\n"
 	"  --json            {\"ok\", \"package\", \"volume\", "

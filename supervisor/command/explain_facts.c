@@ -142,14 +142,18 @@ explain_facts_network(struct explain_facts *facts)
 
 	if (json_is_array(own))
 		(void)json_array_extend(all, (json_t *)own);
-	if (json_array_size(all) == 0)
+	if (facts->run.on_host)
+		explain_words_say(facts->answer, "network",
+		    "the host's: proxy variables that lead nowhere stop what "
+		    "honours them, and nothing stops a socket");
+	else if (json_array_size(all) == 0)
 		explain_words_say(facts->answer, "network",
 		    "none of its own: there is loopback alone");
 	else
 		explain_words_say(facts->answer, "network",
 		    "TLS to these names alone: %s",
 		    explain_words_list(all, list));
-	if (json_array_size(host) > 0)
+	if (json_array_size(host) > 0 && !facts->run.on_host)
 		explain_words_say(facts->answer, "",
 		    "and, as every sandbox on this host (egress.allow): %s",
 		    explain_words_list(host, list));
@@ -169,7 +173,12 @@ explain_facts_files(struct explain_facts *facts)
 	if (dir[0] != '\0')
 		explain_words_say(facts->answer, "files",
 		    "a copy of %s, as it is at the start", dir);
-	else if (!facts->run.on_host)
+	else if (facts->run.on_host)
+		explain_words_say(facts->answer, "files",
+		    "whatever the user who runs it may read and write; HOME "
+		    "is AGENTNODE_HOME/host/%s/home",
+		    facts->run.slug);
+	else
 		explain_words_say(facts->answer, "files",
 		    "none of the host's, only its own sealed package, "
 		    "read-only");

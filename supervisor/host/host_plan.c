@@ -16,7 +16,6 @@
 
 #include "common/fd.h"
 #include "supervisor/engine/go_memfd.h"
-#include "supervisor/engine/run_lock.h"
 #include "supervisor/init/init_go.h"
 #include "supervisor/package/run_secret.h"
 #include "supervisor/policy/boundary.h"
@@ -70,16 +69,36 @@ host_plan_allowed(const struct host_spec *spec, struct host_plan_fault *fault)
 	    tier_name(tier));
 }
 
+/* That a package's run lives is seen by its locked file: nothing of it is
+ * removed then. */
+static enum result
+host_plan_identity(struct host_plan *plan, const struct host_spec *spec,
+    struct host_plan_fault *fault)
+{
+	enum result result;
+
+	if (spec->package == NULL) {
+		result = run_lock_id(plan->lock.id);
+	} else {
+		result = engine_files_prepare(
+		    &plan->files, fault->detail, sizeof(fault->detail));
+		if (result == RESULT_OK)
+			result = run_lock_new(&plan->files, &plan->lock);
+	}
+	if (result == RESULT_OK)
+		memcpy(plan->setup.id, plan->lock.id, sizeof(plan->lock.id));
+	else if (fault->detail[0] != '\0')
+		(void)snprintf(fault->code, sizeof(fault->code), "internal");
+	else
+		(void)host_plan_fail(fault, result, "internal",
+		    "the file of the run cannot be made: %s", strerror(errno));
+	return result;
+}
+
 static enum result
 host_plan_names(struct host_plan *plan, const struct host_spec *spec,
     struct host_plan_fault *fault)
 {
-	char id[RUN_LOCK_ID_MAX];
-
-	if (run_lock_id(id) != RESULT_OK)
-		return host_plan_fail(
-		    fault, RESULT_SYSTEM, "internal", "no random number");
-	(void)host_plan_copy(plan->setup.id, sizeof(plan->setup.id), id);
 	if (host_plan_copy(plan->kind, sizeof(plan->kind), spec->kind) &&
 	    host_plan_copy(
 		plan->package, sizeof(plan->package), spec->package) &&
@@ -202,7 +221,7 @@ static void
 host_plan_init(struct host_plan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
-	plan->go_fd = plan->secret_fd = plan->tree.dir_fd = -1;
+	plan->go_fd = plan->secret_fd = plan->tree.dir_fd = plan->lock.fd = -1;
 	for (size_t i = 0; i < 3; i++)
 		plan->streams[i] = -1;
 	plan->setup.record = (struct host_record){
@@ -220,7 +239,9 @@ host_plan_make(const struct config *config, const struct host_spec *spec,
 	plan_r->record = json_incref((json_t *)(uintptr_t)spec->record);
 	plan_r->no_landlock = config_override(config, "no_landlock");
 	host_plan_limits(&plan_r->setup, config, spec);
-	result = host_plan_names(plan_r, spec, fault_r);
+	result = host_plan_identity(plan_r, spec, fault_r);
+	if (result == RESULT_OK)
+		result = host_plan_names(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
 		result = host_plan_allowed(spec, fault_r);
 	if (result == RESULT_OK)
@@ -229,14 +250,17 @@ host_plan_make(const struct config *config, const struct host_spec *spec,
 		result = host_plan_streams(plan_r, spec, fault_r);
 	if (result == RESULT_OK)
 		result = host_plan_tree(plan_r, spec, fault_r);
-	if (result != RESULT_OK)
+	if (result != RESULT_OK) {
+		run_lock_end(&plan_r->files, &plan_r->lock);
 		host_plan_clear(plan_r);
+	}
 	return result;
 }
 
 void
 host_plan_clear(struct host_plan *plan)
 {
+	run_lock_leave(&plan->lock);
 	fd_close(&plan->go_fd);
 	fd_close(&plan->secret_fd);
 	fd_close(&plan->tree.dir_fd);

@@ -10,6 +10,8 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+#include "supervisor/engine/engine_files.h"
+#include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/volume_check.h"
 #include "supervisor/host/host_protocol.h"
 #include "supervisor/host/host_run.h"
@@ -17,6 +19,8 @@
 struct host_plan {
 	char kind[32], package[128], version[64], tier[16];
 	struct host_setup setup;
+	struct engine_files files;        /* of a package: where its lock is */
+	struct run_lock lock;             /* held while a package's run lives */
 	int go_fd, secret_fd;             /* owned; secret_fd -1: none */
 	int streams[3];                   /* owned; -1: /dev/null */
 	struct volume_check_one tree;     /* dir_fd -1: none */

@@ -88,6 +88,8 @@ host_run_parts_record(struct host_run *run)
 				       record, host_run_parts_on_record, run);
 
 	json_decref(record);
+	if (outcome->removed)
+		run_lock_end(&run->plan.files, &run->plan.lock);
 	if (result != RESULT_OK)
 		host_run_enter(run, HOST_RUN_END, "the ledger is gone");
 }

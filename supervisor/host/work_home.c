@@ -5,13 +5,20 @@
  */
 #include "supervisor/host/work_home.h"
 
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/policy/state_dir.h"
 
 #define WORK_HOME_LEVELS 4
+#define WORK_HOME_DEPTH 128U
 
 /* One of our folders below another; -> its path. */
 static enum result
@@ -65,4 +72,73 @@ work_home_make(
 		result = work_home_entry(
 		    agentnode_home, slug, "tmp", "TMPDIR", home_r->tmp);
 	return result;
+}
+
+static bool work_home_empty(int dir_fd, unsigned depth);
+
+/* One name of a folder: a folder with what is in it, or anything else. */
+static bool
+work_home_unlink(int dir_fd, const char *name, unsigned depth)
+{
+	int fd FD_CLEANUP = -1;
+
+	if (unlinkat(dir_fd, name, 0) == 0 || errno == ENOENT)
+		return true;
+	if (errno != EISDIR && errno != EPERM)
+		return false;
+	fd = openat(
+	    dir_fd, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES &&
+	    fchmodat(dir_fd, name, 0700, AT_SYMLINK_NOFOLLOW) == 0)
+		fd = openat(dir_fd, name,
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	return fd >= 0 && work_home_empty(fd, depth + 1) &&
+	       unlinkat(dir_fd, name, AT_REMOVEDIR) == 0;
+}
+
+static bool
+work_home_empty(int dir_fd, unsigned depth)
+{
+	struct dirent *entry;
+	bool good = true;
+	int copy;
+	DIR *dir;
+
+	if (depth > WORK_HOME_DEPTH)
+		return false;
+	(void)fchmod(dir_fd, 0700); /* it may have closed its own folders */
+	copy = fcntl(dir_fd, F_DUPFD_CLOEXEC, 3);
+	dir = copy >= 0 ? fdopendir(copy) : NULL;
+	if (dir == NULL) {
+		fd_close(&copy);
+		return false;
+	}
+	while ((entry = readdir(dir)) != NULL) {
+		if (strcmp(entry->d_name, ".") != 0 &&
+		    strcmp(entry->d_name, "..") != 0 &&
+		    !work_home_unlink(dirfd(dir), entry->d_name, depth))
+			good = false;
+	}
+	closedir(dir);
+	return good;
+}
+
+enum result
+work_home_remove(const char *agentnode_home, const char *slug)
+{
+	struct state_dir home = {.fd = -1};
+	struct json_fault fault = {""};
+	int host FD_CLEANUP = -1;
+	enum result result =
+	    state_dir_open(agentnode_home, STATE_DIR_OURS, &home, &fault);
+
+	if (result == RESULT_OK)
+		host = openat(home.fd, "host",
+		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	state_dir_close(&home);
+	if (result != RESULT_OK || host < 0)
+		return result == RESULT_OK || result == RESULT_NOT_FOUND
+			   ? RESULT_OK
+			   : result;
+	return work_home_unlink(host, slug, 0) ? RESULT_OK : RESULT_BAD;
 }

@@ -21,4 +21,9 @@ struct work_home {
 enum result work_home_make(
     const char *agentnode_home, const char *slug, struct work_home *home_r);
 
+/* Everything below AGENTNODE_HOME/host/SLUG and the folder itself; links are
+ * removed, not followed. RESULT_OK also when there is none; RESULT_BAD:
+ * something stays. */
+enum result work_home_remove(const char *agentnode_home, const char *slug);
+
 #endif

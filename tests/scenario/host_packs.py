@@ -7,6 +7,7 @@ or the policy wants in the sandbox is never there, and nothing of a community
 tier is, whatever a lockfile says (invariant 8)."""
 import json
 import os
+import re
 import shutil
 import signal
 import subprocess
@@ -106,7 +107,10 @@ class Shop:
             Key(os.path.join(work, "publisher.key")))
         restricted = ("permissions:\n  network:\n    level: restricted\n"
                       "    allowed_domains: [\"a.example.com:443\"]\n")
+        asks = ("env_requirements:\n  - {name: HOST_TOOLS_KEY, required: "
+                "true, description: a key}\n")
         for slug, tier, more in (("host-tools", "trusted", ""),
+                                 ("key-tools", "trusted", asks),
                                  ("best-tools", "curated", ""),
                                  ("known-tools", "verified", ""),
                                  ("net-tools", "trusted", restricted)):
@@ -258,12 +262,20 @@ def ended():
 
 def killed():
     path = note("killed")
+    explained = agentnode(home, "explain", "host-tools")
+    check("explain does not promise what is not held",
+          "nothing stops a socket" in explained.out
+          and "whatever the user who runs it" in explained.out
+          and "loopback alone" not in explained.out, explained)
     run = subprocess.Popen(
         [harness.AGENTNODE, "run", "host-tools/wait", "--arg", "a=killed"],
         env=harness.environment(home), stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
     harness.wait_until(lambda: os.path.exists(path) and len(pids(path)) == 2,
                        20)
+    done = agentnode(home, "remove", "host-tools")
+    check("nothing of a living run is removed", done.code != 0
+          and "host-tools" in mcp_setup.lock(home)["packages"], done)
     run.send_signal(signal.SIGKILL)
     run.wait()
     begin = time.monotonic()
@@ -271,6 +283,30 @@ def killed():
     took = time.monotonic() - begin
     check("kill -9 of the supervisor: its tree is dead within 1 s",
           dead and took < 1, f"{took:.2f} s {pids(path)}")
+
+
+def secret():
+    """A secret that was consented to: in the environment of the command and
+    nowhere else."""
+    value = "s3cr3t-" + os.urandom(8).hex()
+    install("key-tools")
+    done = tool("look", slug="key-tools", HOST_TOOLS_KEY=value)
+    check("without consent it does not run", done.code == 125
+          and done.json()["error"]["code"] == "credentials_consent_missing",
+          done)
+    done = agentnode(home, "consent", "add", "key-tools", "--yes")
+    check("the consent is given", done.code == 0, done)
+    done = tool("look", slug="key-tools", HOST_TOOLS_KEY=value)
+    said = done.json()
+    check("with it the tool has it", done.code == 0
+          and said["place"] == "host"
+          and said["result"]["env"].get("HOST_TOOLS_KEY") == value, done)
+    found = subprocess.run(["grep", "-rlF", value, state],
+                           capture_output=True, text=True).stdout
+    check("no file of ours has it", found == "", found)
+    launch = records("launch")[-1]
+    check("the record has its name", launch["secrets"] == ["HOST_TOOLS_KEY"],
+          launch)
 
 
 def called_by_agent():
@@ -377,6 +413,18 @@ def policies():
           "for it" in explained.out, explained)
 
 
+def documented():
+    """The commands of docs/host-runs.md, in their order."""
+    with open(os.path.join(harness.SOURCE, "docs", "host-runs.md"),
+              encoding="utf-8") as file:
+        lines = re.findall(r"^    agentnode (.*)$", file.read(), re.M)
+    check("the document has an example", len(lines) == 2, lines)
+    for line, mode in zip(lines, ("host", "sandbox_volume")):
+        done = agentnode(home, *line.replace("word-count", "host-tools")
+                         .split(), timeout=120)
+        check(line, done.code == 0 and entry()["build_mode"] == mode, done)
+
+
 def choices():
     install("host-tools")
     check("installed again it is for the host", tool("look").json()["place"]
@@ -450,6 +498,18 @@ def missing():
           and done["place"] == "host", done)
 
 
+def removed():
+    own = os.path.join(state, "host", "best-tools")
+    deep = os.path.join(own, "tmp", "a", "b")
+    os.makedirs(deep)
+    os.symlink(work, os.path.join(deep, "link"))
+    os.chmod(os.path.join(own, "tmp", "a"), 0)
+    done = agentnode(home, "remove", "best-tools", timeout=120)
+    check("remove takes its folders too, and follows no link",
+          done.code == 0 and not os.path.exists(own)
+          and os.path.exists(os.path.join(work, "registry.key")), done)
+
+
 def main():
     Shop()
     try:
@@ -457,12 +517,15 @@ def main():
         looked()
         ended()
         killed()
+        secret()
         called_by_agent()
         changed()
         policies()
+        documented()
         choices()
         i08()
         missing()
+        removed()
         chain = agentnode(home, "audit", "verify")
         check("the audit chain is whole", chain.code == 0, chain)
     finally:
