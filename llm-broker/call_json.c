@@ -10,7 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "llm-broker/json_long.h"
+#include "llm-broker/json_quick.h"
 
 struct call_json_counts {
 	size_t depth, deepest, values, containers;
@@ -122,7 +122,7 @@ call_json_parse(const char *bytes, size_t len, json_t **object_r,
 			: "JSON with too many values");
 		return RESULT_TOO_LONG;
 	}
-	*object_r = json_long_load(bytes, len, &error);
+	*object_r = json_quick_load(bytes, len, &error);
 	if (*object_r == NULL) {
 		if (json_error_code(&error) == json_error_out_of_memory)
 			return RESULT_NO_MEMORY;

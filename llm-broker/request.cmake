@@ -7,6 +7,6 @@ add_library(broker_request STATIC call_code.c call_reply.c grant.c
     body_decode.c call_fault.c call_head.c
     call_forward.c
     call_json.c call_llm.c call_policy.c call_request.c call_target.c
-    json_long.c)
+    json_quick.c)
 target_link_libraries(broker_request PUBLIC common_io PkgConfig::ZSTD
     PkgConfig::ZLIB)

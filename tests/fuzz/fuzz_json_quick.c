@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * A document with long texts: what is read without jansson's look at them is
- * the tree that jansson makes of the whole.
+ * A document that is read without jansson's look at the whole becomes the tree
+ * that jansson makes of it.
  */
-#define JSON_LONG_INTERNAL
+#define JSON_QUICK_INTERNAL
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
 
-#include "llm-broker/json_long.h"
+#include "llm-broker/json_quick.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -16,7 +16,7 @@ int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const char *bytes = (const char *)data;
-	json_t *ours = json_long_try(bytes, size), *theirs;
+	json_t *ours = json_quick_try(bytes, size), *theirs;
 	json_error_t error;
 
 	if (ours == NULL)

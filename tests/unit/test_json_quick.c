@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Documents with long texts become the trees that jansson makes of them, and
- * what is odd is left to it. In the documents here "#" stands for 200 plain
+ * Ordinary documents become the trees that jansson makes of them, and what is
+ * odd is left to it. In the documents here "#" stands for 200 plain
  * characters.
  */
-#define JSON_LONG_INTERNAL
+#define JSON_QUICK_INTERNAL
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
@@ -15,12 +15,12 @@
 
 #include <cmocka.h>
 
-#include "llm-broker/json_long.h"
+#include "llm-broker/json_quick.h"
 
 #define PLAIN 200U
 
 static char *
-test_json_long_expand(const char *document, size_t *len_r)
+test_json_quick_expand(const char *document, size_t *len_r)
 {
 	char *text = test_malloc(strlen(document) * PLAIN + 1), *to = text;
 
@@ -36,17 +36,17 @@ test_json_long_expand(const char *document, size_t *len_r)
 
 /* Read here and by jansson, from memory that is guarded behind its end. */
 static void
-test_json_long_check(const char *document, bool is_ours)
+test_json_quick_check(const char *document, bool is_ours)
 {
 	size_t len;
-	char *text = test_json_long_expand(document, &len);
+	char *text = test_json_quick_expand(document, &len);
 	char *exact = test_malloc(len > 0 ? len : 1);
 	json_error_t our_error = {0}, error = {0};
 	json_t *tried, *ours, *theirs;
 
 	memcpy(exact, text, len);
-	tried = json_long_try(exact, len);
-	ours = json_long_load(exact, len, &our_error);
+	tried = json_quick_try(exact, len);
+	ours = json_quick_load(exact, len, &our_error);
 	theirs = json_loadb(text, len, JSON_REJECT_DUPLICATES, &error);
 	if ((tried != NULL) != is_ours || (ours != NULL) != (theirs != NULL) ||
 	    (theirs != NULL && !json_equal(ours, theirs)) ||
@@ -64,59 +64,107 @@ test_json_long_check(const char *document, bool is_ours)
 }
 
 static void
-test_json_long_taken(void **state)
+test_json_quick_taken(void **state)
 {
 	static const char *const documents[] = {
+	    "{}",
+	    "[]",
+	    " [ ] ",
+	    "{\"a\":\"short\"}",
+	    "{\"#\":1}",
 	    "{\"a\":\"#\"}",
 	    "{\"a\":\"#\",\"b\":\"#\"}",
-	    " { \"a\" : [ \"#\" , \"short\" , \"#\" ] , \"c\" : \"\" } ",
+	    "\t{ \"a\" : [ \"#\" , \"short\" ,\r\n\"#\" ] , \"c\" : \"\" } ",
 	    "[\"\",\"#\",[\"\",{\"\":\"\"}],\"#\"]",
 	    "{\"short\":\"\",\"#\":\"#\",\"#y\" \t:\n1}",
 	    "{\"a\":\"\\\"#\\\\\\/\\b\\f\\n\\r\\t\"}",
 	    "{\"a\":\"#\\\\\",\"b\":\"#\\\\\\\\\"}",
 	    "{\"a\":\"#\\\"\",\"b\":\"\\\"#\\\\\\\"\"}",
 	    "{\"a\":\"#\xc3\xa9\xe2\x82\xac\xf0\x9f\x98\x80\x7f\"}",
-	    /* One that jansson reads beside one that it does not. */
+	    "{\"\xc3\xa9\":\"\xe2\x82\xac\"}",
 	    "{\"a\":\"#\\u00e9\",\"b\":\"#\",\"c\":\"#\\ud83d\\ude00\"}",
-	    "\"#\"",
+	    "{\"a\":\"\\\"\\u00e9\\n\",\"b\":\"\\n\"}",
+	    "[true,false,null,[],{},[[]],{\"a\":{}}]",
+	    "[0,-0,1,-1,12,123456789012345678,-999999999999999999]",
+	    "[0.5,-0.0,1e5,1E-5,1.25e+3,-12.5]",
 	};
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
-		test_json_long_check(documents[i],
-		    /* a bare text is no document to jansson */
-		    documents[i][0] != '"');
+		test_json_quick_check(documents[i], true);
 }
 
 static void
-test_json_long_left(void **state)
+test_json_quick_left(void **state)
 {
 	static const char *const documents[] = {
 	    "",
-	    "{}",
-	    "{\"a\":\"short\"}",
-	    "{\"#\":1}",
-	    "{\"a\":\"#\\u00e9\"}",
+	    " ",
+	    "\"#\"",
+	    "1",
+	    "true",
+	    "{\"\\u0061\":1}",
+	    "{\"\\n\":1}",
+	    "[1234567890123456789]",
+	    "[12345678901234567890]",
+	    "[01]",
+	    "[-]",
+	    "[-01]",
+	    "[+1]",
+	    "[1.]",
+	    "[.5]",
+	    "[1e]",
+	    "[1.5.5]",
+	    "[1e5e5]",
+	    "[1-1]",
+	    "[1e999]",
+	    "[0x1]",
+	    "[truex]",
+	    "[tru",
+	    "[nulll]",
+	    "[True]",
+	    "[NaN]",
+	    "[1 2]",
+	    "[,1]",
+	    "[1,]",
+	    "[1}",
+	    "{1:2}",
+	    "{\"a\"}",
+	    "{\"a\":}",
+	    "{\"a\":1,}",
+	    "{\"a\":1]",
+	    "{\"a\" 1}",
+	    "{,}",
+	    "{\"a\":1\v}",
+	    "\xef\xbb\xbf{}",
 	    "{\"a\":\"#\\u0000\"}",
 	    "{\"a\":\"#\",\"b\":\"\\u0000\"}",
+	    "{\"a\":\"\\ud83d\"}",
 	    "{\"a\":\"#\\x\"}",
 	    "{\"a\":\"#\\x\",\"b\":\"#\"}",
 	    "{\"a\":\"#\n\"}",
-	    "{\"a\":\"#\n\",\"b\":\"#\"}",
+	    "{\"a\":\"\\n#\n\",\"b\":\"#\"}",
 	    "{\"a\":\"#\x01\"}",
 	    "{\"a\":\"#\xff\"}",
 	    "{\"a\":\"#\xc3\"}",
 	    "{\"a\":\"#\xc0\x80\"}",
 	    "{\"a\":\"#\xed\xa0\x80\"}",
+	    "{\"\xff\":1}",
 	    "{\"a\":\"#\\",
 	    "{\"a\":\"#\\\"",
 	    "{\"a\":\"#",
 	    "{\"a\":\"#\"",
+	    "{\"a\":",
+	    "{\"a",
+	    "{",
+	    "[",
+	    "[1",
 	    "{\"a\":\"#\"}}",
 	    "{\"a\":\"#\"}x",
 	    "{\"a\":\"#\"\"#\"}",
 	    "{\"a\":\"#\",}",
 	    "{\"a\":\"#\",\"a\":\"#\"}",
+	    "{\"a\":1,\"b\":{\"c\":1,\"c\":1}}",
 	    "{\"a\":\"#\",\"\\u0061\":\"#\"}",
 	    "{\"#\":\"#\",\"#\":1}",
 	    "{\"a\":1 \"#\"}",
@@ -129,12 +177,28 @@ test_json_long_left(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < sizeof(documents) / sizeof(documents[0]); i++)
-		test_json_long_check(documents[i], false);
+		test_json_quick_check(documents[i], false);
+}
+
+/* Deeper than that is jansson's. */
+static void
+test_json_quick_deep(void **state)
+{
+	char document[2 * JSON_QUICK_DEPTH_MAX + 8];
+
+	(void)state;
+	for (size_t depth = JSON_QUICK_DEPTH_MAX - 1;
+	     depth <= JSON_QUICK_DEPTH_MAX + 1; depth++) {
+		memset(document, '[', depth);
+		memset(document + depth, ']', depth);
+		document[2 * depth] = '\0';
+		test_json_quick_check(document, depth <= JSON_QUICK_DEPTH_MAX);
+	}
 }
 
 /* A NUL is a byte like any other to what reads lengths. */
 static void
-test_json_long_nul(void **state)
+test_json_quick_nul(void **state)
 {
 	char document[PLAIN + 16] = "{\"a\":\"";
 	size_t len = strlen(document);
@@ -144,33 +208,33 @@ test_json_long_nul(void **state)
 	memset(document + len, 'x', PLAIN);
 	memcpy(document + len + PLAIN, "\"}", 2);
 	document[len + PLAIN / 2] = '\0';
-	assert_null(json_long_load(document, len + PLAIN + 2, &error));
+	assert_null(json_quick_load(document, len + PLAIN + 2, &error));
 	document[len + PLAIN / 2] = 'x';
 	document[len + PLAIN + 2] = '\0';
-	assert_null(json_long_load(document, len + PLAIN + 3, &error));
+	assert_null(json_quick_load(document, len + PLAIN + 3, &error));
 }
 
-/* Every length around the bound and around words of eight bytes, an escape
- * at every place in it. */
+/* Every length around words of eight bytes, an escape at every place in it.
+ */
 static void
-test_json_long_lengths(void **state)
+test_json_quick_lengths(void **state)
 {
-	char document[2 * JSON_LONG_MIN + 16];
+	char document[64];
 
 	(void)state;
-	for (size_t len = JSON_LONG_MIN - 2; len < 2 * JSON_LONG_MIN; len++)
+	for (size_t len = 2; len < 40; len++)
 		for (size_t at = 0; at + 1 < len; at++) {
 			memcpy(document, "[\"", 2);
 			memset(document + 2, 'y', len);
 			memcpy(document + 2 + at, "\\n", 2);
 			memcpy(document + 2 + len, "\"]", 3);
-			test_json_long_check(document, len >= JSON_LONG_MIN);
+			test_json_quick_check(document, true);
 		}
 }
 
-/* More long texts than one piece of the list, and of jansson's reads. */
+/* Many of all kinds. */
 static void
-test_json_long_many(void **state)
+test_json_quick_many(void **state)
 {
 	char document[16384] = "[";
 	size_t len = 1;
@@ -185,18 +249,19 @@ test_json_long_many(void **state)
 		len += strlen(one);
 	}
 	memcpy(document + len, "null]", 6);
-	test_json_long_check(document, true);
+	test_json_quick_check(document, true);
 }
 
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_json_long_taken),
-	    cmocka_unit_test(test_json_long_left),
-	    cmocka_unit_test(test_json_long_nul),
-	    cmocka_unit_test(test_json_long_lengths),
-	    cmocka_unit_test(test_json_long_many),
+	    cmocka_unit_test(test_json_quick_taken),
+	    cmocka_unit_test(test_json_quick_left),
+	    cmocka_unit_test(test_json_quick_deep),
+	    cmocka_unit_test(test_json_quick_nul),
+	    cmocka_unit_test(test_json_quick_lengths),
+	    cmocka_unit_test(test_json_quick_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
