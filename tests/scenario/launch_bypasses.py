@@ -738,7 +738,7 @@ def b122_one_launcher():
     """Every way to run foreign code is the same story: one place builds the
     command line, one place starts it."""
     callers = {}
-    for call in ("run_argv_build", "sandbox_start"):
+    for call in ("run_argv_build", "sandbox_start", "host_run_start"):
         callers[call] = sorted(
             os.path.basename(path)
             for path in glob.glob(f"{harness.SOURCE}/supervisor/**/*.c",
@@ -749,7 +749,10 @@ def b122_one_launcher():
                                         "sandbox_plan.c"], callers)
     check("b122: the ways in are known", set(callers["sandbox_start"]) == {
         "agent_run_parts.c", "exec_run.c", "install_build.c", "mcp_run.c",
-        "pack_run.c", "sandbox.c", "selftest.c", "tool_session.c"}, callers)
+        "sandbox.c", "selftest.c", "work_place.c"}, callers)
+    check("b122: so are those to the host", set(
+        callers["host_run_start"]) <= {"exec_run.c", "host_run.c",
+                                       "work_place.c"}, callers)
     runs = sorted(
         os.path.basename(path)
         for path in glob.glob(f"{harness.SOURCE}/supervisor/**/*.c",
