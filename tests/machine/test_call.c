@@ -70,6 +70,32 @@ test_call_way_ledger(void **unused)
 	call_script_free(test);
 }
 
+/* It was reserved ahead: sent at once, and settled all the same, also when
+ * there is no way to send it. */
+static void
+test_call_way_ahead(void **unused)
+{
+	struct call_script *test = call_script_new(NULL, true);
+
+	(void)unused;
+	test->reserve_result = RESULT_EXISTS;
+	call_script_chat(test, "");
+	assert_int_equal(test->call.state, CALL_STATE_ASK);
+	assert_string_equal(test->trace, "reserve ask");
+	call_script_sent(test);
+	call_script_answer(test, call_script_whole);
+	assert_string_equal(test->trace, "reserve ask settle keep");
+	call_script_free(test);
+	test = call_script_new(NULL, true);
+	test->reserve_result = RESULT_EXISTS;
+	test->ask_result = RESULT_CLOSED;
+	call_script_chat(test, "");
+	assert_string_equal(test->trace, "reserve ask settle");
+	assert_int_equal(test->call.code, CALL_CREDENTIAL_UNAVAILABLE);
+	assert_int_equal(test->charge.used.requests, 0);
+	call_script_free(test);
+}
+
 /* A stream: each event as it comes, the usage we asked for left out. */
 static void
 test_call_way_stream(void **unused)
@@ -361,6 +387,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_call_way),
 	    cmocka_unit_test(test_call_way_ledger),
+	    cmocka_unit_test(test_call_way_ahead),
 	    cmocka_unit_test(test_call_way_stream),
 	    cmocka_unit_test(test_call_way_trickled),
 	    cmocka_unit_test(test_call_pipelined),
