@@ -60,6 +60,7 @@ sandbox_walls_expect(
 	    .gid = input->gid,
 	    .landlock_required = !plan->no_landlock,
 	    .writable_exec = plan->setup.writable_exec != 0,
+	    .host_written = plan->setup.host_written != 0,
 	    .sockets = true,
 	    .hostname = "sandbox",
 	    .container_name = plan->facts.name,

@@ -46,6 +46,7 @@ seccomp_generate_operator(enum seccomp_compare compare)
 		return "SCMP_CMP_NE";
 	case SECCOMP_COMPARE_AT_LEAST:
 		return "SCMP_CMP_GE";
+	case SECCOMP_COMPARE_HAS_BIT:
 	case SECCOMP_COMPARE_LOW32:
 	case SECCOMP_COMPARE_NO_BIT:
 		return "SCMP_CMP_MASKED_EQ";
@@ -139,6 +140,8 @@ seccomp_generate_compares(
 			to->op = SCMP_CMP_NE;
 		if (c->compare == SECCOMP_COMPARE_AT_LEAST)
 			to->op = SCMP_CMP_GE;
+		if (c->compare == SECCOMP_COMPARE_HAS_BIT)
+			to->datum_b = c->value;
 		if (c->compare == SECCOMP_COMPARE_LOW32) {
 			to->datum_a = LOW32_MASK;
 			to->datum_b = c->value;
@@ -168,7 +171,8 @@ seccomp_generate_add(scmp_filter_ctx filter, const struct seccomp_rule *rule)
 			return -1;
 		}
 		if (number < 0 ||
-		    action == SCMP_ACT_ERRNO(SECCOMP_TABLE_DEFAULT_ERRNO))
+		    (rule->part == SECCOMP_PART_BASE &&
+			action == SCMP_ACT_ERRNO(SECCOMP_TABLE_DEFAULT_ERRNO)))
 			continue; /* not on this machine; the default */
 		error = seccomp_rule_add_array(
 		    filter, action, number, count, compares);
@@ -237,12 +241,15 @@ seccomp_generate_c(void)
 	       "/* Made by seccomp_generate from seccomp_table.c. */\n"
 	       "#include \"supervisor/init/init_filter.h\"\n\n");
 	if (seccomp_generate_part(SECCOMP_PART_BASE, "base") != 0 ||
-	    seccomp_generate_part(SECCOMP_PART_GUARD, "guard") != 0)
+	    seccomp_generate_part(SECCOMP_PART_GUARD, "guard") != 0 ||
+	    seccomp_generate_part(SECCOMP_PART_OWNER, "owner") != 0)
 		return -1;
 	printf("const struct sock_fprog init_filter_base = "
 	       "{sizeof(base) / sizeof(base[0]), base};\n"
 	       "const struct sock_fprog init_filter_guard = "
-	       "{sizeof(guard) / sizeof(guard[0]), guard};\n");
+	       "{sizeof(guard) / sizeof(guard[0]), guard};\n"
+	       "const struct sock_fprog init_filter_owner = "
+	       "{sizeof(owner) / sizeof(owner[0]), owner};\n");
 	return 0;
 }
 

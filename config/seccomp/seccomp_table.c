@@ -16,15 +16,24 @@
 #define REFUSE_IF(error, list, ...) \
 	{SECCOMP_PART_BASE, error, list, {__VA_ARGS__}}
 #define GUARD_IF(list, ...) {SECCOMP_PART_GUARD, EPERM, list, {__VA_ARGS__}}
+#define OWNER(error, list) {SECCOMP_PART_OWNER, error, list, {{0}}}
+#define OWNER_IF(list, ...) {SECCOMP_PART_OWNER, EPERM, list, {__VA_ARGS__}}
 #define EQUAL(n, v) {n, SECCOMP_COMPARE_EQUAL, v}
 #define DIFFERS(n, v) {n, SECCOMP_COMPARE_DIFFERS, v}
 #define AT_LEAST(n, v) {n, SECCOMP_COMPARE_AT_LEAST, v}
 #define LOW32(n, v) {n, SECCOMP_COMPARE_LOW32, v}
 #define NO_BIT(n, v) {n, SECCOMP_COMPARE_NO_BIT, v}
+#define HAS_BIT(n, v) {n, SECCOMP_COMPARE_HAS_BIT, v}
 /* clang-format on */
 
 /* CLONE_NEWNS, NEWCGROUP, NEWUTS, NEWIPC, NEWUSER, NEWPID, NEWNET. */
 #define NAMESPACE_FLAGS 0x7e020000ULL
+
+/* S_ISUID, S_ISGID, and when open looks at a mode. */
+#define SET_UID 04000ULL
+#define SET_GID 02000ULL
+#define CREATES 0100ULL           /* O_CREAT */
+#define CREATES_NONE 020000000ULL /* O_TMPFILE */
 
 /* In a socket's type: sequenced packets, DCCP, packet. */
 #define TYPES_ABOVE_RAW 0xcULL
@@ -154,6 +163,28 @@ const struct seccomp_rule seccomp_table[] = {
 		  "sethostname setdomainname settimeofday clock_settime "
 		  "clock_adjtime adjtimex iopl ioperm vhangup nfsservctl "
 		  "lookup_dcookie fanotify_init fanotify_mark"),
+
+    /* Where what is written is the host's: no set-user-id, no set-group-id.
+     * The mode of openat2 is in memory: use openat. */
+    OWNER_IF("chmod fchmod", HAS_BIT(1, SET_UID)),
+    OWNER_IF("chmod fchmod", HAS_BIT(1, SET_GID)),
+    OWNER_IF("fchmodat fchmodat2", HAS_BIT(2, SET_UID)),
+    OWNER_IF("fchmodat fchmodat2", HAS_BIT(2, SET_GID)),
+    OWNER_IF("open", HAS_BIT(1, CREATES), HAS_BIT(2, SET_UID)),
+    OWNER_IF("open", HAS_BIT(1, CREATES), HAS_BIT(2, SET_GID)),
+    OWNER_IF("open", HAS_BIT(1, CREATES_NONE), HAS_BIT(2, SET_UID)),
+    OWNER_IF("open", HAS_BIT(1, CREATES_NONE), HAS_BIT(2, SET_GID)),
+    OWNER_IF("openat", HAS_BIT(2, CREATES), HAS_BIT(3, SET_UID)),
+    OWNER_IF("openat", HAS_BIT(2, CREATES), HAS_BIT(3, SET_GID)),
+    OWNER_IF("openat", HAS_BIT(2, CREATES_NONE), HAS_BIT(3, SET_UID)),
+    OWNER_IF("openat", HAS_BIT(2, CREATES_NONE), HAS_BIT(3, SET_GID)),
+    OWNER_IF("creat", HAS_BIT(1, SET_UID)),
+    OWNER_IF("creat", HAS_BIT(1, SET_GID)),
+    OWNER_IF("mknod", HAS_BIT(1, SET_UID)),
+    OWNER_IF("mknod", HAS_BIT(1, SET_GID)),
+    OWNER_IF("mknodat", HAS_BIT(2, SET_UID)),
+    OWNER_IF("mknodat", HAS_BIT(2, SET_GID)),
+    OWNER(ENOSYS, "openat2"),
 };
 
 const size_t seccomp_table_count =

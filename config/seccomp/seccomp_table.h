@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The system calls a workload may make: the one source of both filters.
+ * The system calls a workload may make: the one source of all filters.
  * seccomp_generate turns it into the engine's profile (agentnode.json) and
- * into the two programs compiled into agentnode-init; the tests try every
+ * into the programs compiled into agentnode-init; the tests try every
  * row. What no row allows is answered with ENOSYS.
  */
 #ifndef CONFIG_SECCOMP_SECCOMP_TABLE_H
@@ -22,6 +22,10 @@ enum seccomp_part {
 	 * of an argument, which an allow list cannot say ("any pid but 1"),
 	 * so they are a second filter that allows everything else. */
 	SECCOMP_PART_GUARD,
+	/* Refusals where the workload may write a file system of the host: no
+	 * set-user-id program may come to lie there, which would run on the
+	 * host as the owner. A third filter, in init only. */
+	SECCOMP_PART_OWNER,
 };
 
 /* How one argument is compared. The kernel looks at 32 bits of an int
@@ -34,6 +38,7 @@ enum seccomp_compare {
 	SECCOMP_COMPARE_AT_LEAST, /* arg >= value */
 	SECCOMP_COMPARE_LOW32,    /* (uint32_t)arg == value */
 	SECCOMP_COMPARE_NO_BIT,   /* (arg & value) == 0 */
+	SECCOMP_COMPARE_HAS_BIT,  /* (arg & value) == value, one bit */
 };
 
 struct seccomp_condition {

@@ -5,6 +5,7 @@
  */
 #include "supervisor/engine/cgroup_make.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -315,6 +316,38 @@ cgroup_make_row(json_t *report, const char *name, bool gone)
 	    json_object_get(report, gone ? "removed" : "left"), row);
 }
 
+bool
+cgroup_make_is_ours(const char *name)
+{
+	return strncmp(name, CGROUP_MAKE_PREFIX, strlen(CGROUP_MAKE_PREFIX)) ==
+	       0;
+}
+
+/* Groups named after a run that nobody holds and no file tells of. */
+static void
+cgroup_make_orphans(const struct engine_files *files, json_t *report)
+{
+	struct cgroup parents;
+	struct dirent *entry;
+	DIR *dir;
+
+	if (cgroup_make_find(&parents) != RESULT_OK)
+		return;
+	dir = opendir(parents.dirs[0].path);
+	while (dir != NULL && (entry = readdir(dir)) != NULL) {
+		const char *run = entry->d_name + strlen(CGROUP_MAKE_PREFIX);
+
+		if (!cgroup_make_is_ours(entry->d_name) ||
+		    strlen(run) != RUN_LOCK_ID_MAX - 1 ||
+		    strspn(run, "0123456789abcdef") != strlen(run) ||
+		    run_lock_is_alive(files, run))
+			continue;
+		cgroup_make_row(report, entry->d_name, cgroup_make_end(run));
+	}
+	if (dir != NULL)
+		(void)closedir(dir);
+}
+
 void
 cgroup_make_gc(const struct engine_files *files, json_t *report)
 {
@@ -325,8 +358,7 @@ cgroup_make_gc(const struct engine_files *files, json_t *report)
 		const char *name = stale[i].facts.name;
 		bool gone;
 
-		if (strncmp(name, CGROUP_MAKE_PREFIX,
-			strlen(CGROUP_MAKE_PREFIX)) != 0)
+		if (!cgroup_make_is_ours(name))
 			continue;
 		gone = cgroup_make_end(stale[i].id);
 		if (gone)
@@ -334,4 +366,6 @@ cgroup_make_gc(const struct engine_files *files, json_t *report)
 		if (report != NULL)
 			cgroup_make_row(report, name, gone);
 	}
+	if (report != NULL)
+		cgroup_make_orphans(files, report);
 }

@@ -31,9 +31,13 @@ enum result cgroup_make(const struct cgroup *groups,
 enum result cgroup_make_check(const struct cgroup *groups, pid_t pid,
     struct cgroup *groups_r, char *detail_r, size_t detail_size);
 
+/* The name in a run file of ours, which only cgroup_make_gc forgets. */
+bool cgroup_make_is_ours(const char *name);
+
 /* End what dead supervisors left of native sandboxes: everything in their
- * groups is killed, the groups and run files are removed. report: rows as
- * in engine_gc.h; may be NULL. */
+ * groups is killed, the groups and run files are removed. With a report
+ * (rows as in engine_gc.h) groups that no run file tells of are looked for
+ * too; it may be NULL. */
 void cgroup_make_gc(const struct engine_files *files, json_t *report);
 
 #endif

@@ -57,6 +57,7 @@ doctor_run(const struct config *config, bool deep, const char *slug)
 	bool kernel = doctor_table(&doctor, doctor_kernel_checks, checks);
 	bool engine = doctor_table(&doctor, doctor_engine_checks, checks);
 
+	engine &= doctor_table(&doctor, doctor_native_checks, checks);
 	engine &= doctor_table(&doctor, doctor_keys_checks, checks);
 	if (slug != NULL)
 		engine &= doctor_table(&doctor, doctor_package_checks, checks);

@@ -44,6 +44,7 @@ struct doctor_check {
 extern const struct doctor_check doctor_engine_checks[];
 extern const struct doctor_check doctor_kernel_checks[];
 extern const struct doctor_check doctor_keys_checks[];
+extern const struct doctor_check doctor_native_checks[];
 /* The first of them opens doctor.package. */
 extern const struct doctor_check doctor_package_checks[];
 void doctor_package_close(struct doctor *doctor);

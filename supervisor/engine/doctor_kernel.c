@@ -43,7 +43,7 @@ doctor_kernel_parts(struct doctor *doctor, struct doctor_finding *finding)
 {
 	static const char *const parts[] = {"agentnode-init", "agentnode-gate",
 	    "agentnode-ledger", "agentnode-unpack", "agentnode-egress-proxy",
-	    "agentnode-probe"};
+	    "agentnode-probe", "agentnode-native"};
 	char path[4096];
 
 	(void)doctor;

@@ -147,7 +147,7 @@ engine_gc_remove_words(struct engine_gc *gc, const char **argv)
 		engine_gc_holders(facts);
 		if (strncmp(facts->name, "agentnode-", 10) == 0)
 			argv[count++] = facts->name;
-		else
+		else if (!cgroup_make_is_ours(facts->name))
 			run_lock_forget(&gc->host->files, gc->stale[i].id);
 	}
 	return count > 6;

@@ -207,7 +207,8 @@ engine_gc_run_files(const struct engine_host *host)
 		count = run_lock_stale(&host->files, stale, RUN_LOCK_STALE_MAX);
 		forgotten = 0;
 		for (size_t i = 0; i < count; i++) {
-			if (!engine_gc_run_state(
+			if (cgroup_make_is_ours(stale[i].facts.name) ||
+			    !engine_gc_run_state(
 				host, stale[i].facts.container))
 				continue;
 			run_lock_forget(&host->files, stale[i].id);

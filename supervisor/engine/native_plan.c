@@ -266,6 +266,7 @@ native_plan_writables(struct init_setup *setup, const struct native_view *view)
 			continue;
 		result = native_plan_writable(setup, view->steps[i].target);
 		setup->writable_exec = 1;
+		setup->host_written = 1;
 	}
 	return result;
 }

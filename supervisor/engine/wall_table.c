@@ -120,6 +120,8 @@ wall_table_special(const struct init_report *report, enum init_wall wall,
 		*outcome_r = landlock ? EACCES : 0;
 	else if (wall == INIT_WALL_EXEC_WRITABLE)
 		*outcome_r = expected->writable_exec ? ENOEXEC : EACCES;
+	else if (wall == INIT_WALL_SET_UID)
+		*outcome_r = expected->host_written ? EPERM : 0;
 	else if (wall == INIT_WALL_SIGNAL_INIT)
 		*outcome_r =
 		    report->landlock_abi >= WALL_TABLE_ABI_SIGNALS ? EPERM : 0;

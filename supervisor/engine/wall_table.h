@@ -40,6 +40,7 @@ struct wall_table_expected {
 	size_t mount_count;
 	/* No engine: its mounts, its variables, a user namespace of one id;
 	 * and what may be mounted besides ("/usr/" is all below /usr). */
+	bool host_written;      /* a file system of the host is writable */
 	bool native, open_root; /* open_root: "/" is writable by choice */
 	const struct wall_table_mount *allowed;
 	size_t allowed_count;

@@ -14,7 +14,7 @@
 #include "supervisor/init/init_layers.h"
 
 int
-init_filter_enter(void)
+init_filter_enter(bool owner)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return errno;
@@ -25,5 +25,9 @@ init_filter_enter(void)
 			init_layers.filters[i]) != 0)
 			return errno;
 	}
+	if (owner && init_layers.owner != NULL &&
+	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
+		init_layers.owner) != 0)
+		return errno;
 	return 0;
 }

@@ -10,6 +10,7 @@
 const struct init_layers init_layers = {
     .dumpable = 0,
     .filters = {&init_filter_base, &init_filter_guard},
+    .owner = &init_filter_owner,
     .landlock_fs = INIT_LANDLOCK_FS_ALL,
     .landlock_scopes = INIT_LANDLOCK_SCOPES_ALL,
     .pass_rights = 0,

@@ -17,6 +17,8 @@ struct init_layers {
 	unsigned long dumpable; /* for PR_SET_DUMPABLE of init; 0 */
 	/* Filters of the workload, in this order. */
 	const struct sock_fprog *filters[INIT_LAYERS_FILTERS_MAX];
+	/* On top, where the workload writes a file system of the host. */
+	const struct sock_fprog *owner;
 	/* Landlock rights that are governed at all, and scopes; reduced to
 	 * what the kernel knows. */
 	uint64_t landlock_fs;

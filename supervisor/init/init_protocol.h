@@ -88,7 +88,7 @@ struct init_setup {
 	 * Walls are tried in the first writable_tried of them. */
 	uint32_t writable_count, writable_tried;
 	char writable[INIT_WRITABLE_MAX][INIT_PATH_MAX];
-	uint32_t writable_exec; /* 1: and execute there (build sandboxes) */
+	uint32_t writable_exec, host_written; /* 1: yes; some are the host's */
 	/* Loopback ports /run/agentnode/{llm,tools}.sock lead to; 0: none. */
 	uint16_t relay_llm_port, relay_tools_port; /* host order */
 	uint32_t landlock_required; /* 0 only with the named override */
@@ -116,5 +116,5 @@ struct init_go {
 	uint32_t envc, env_offset, cwd_offset, flags; /* flags: init_go.h */
 };
 
-/* The secret memfd has the same shape with argc == 0: more environment. */
+/* The secret memfd is the same with argc == 0: more environment. */
 #endif

@@ -218,7 +218,7 @@ init_relay_child(const struct init_setup *setup, int *listeners,
 	if (error == 0)
 		error = init_landlock_nothing((int)setup->landlock_required);
 	if (error == 0)
-		error = init_filter_enter();
+		error = init_filter_enter(false);
 	if (error != 0)
 		_exit(error);
 	for (unsigned i = 0; i < INIT_RELAY_PAIRS; i++)

@@ -135,7 +135,7 @@ init_tree_child(
 		error =
 		    init_landlock_tree(job->path, import, landlock_required);
 	if (error == 0)
-		error = init_filter_enter();
+		error = init_filter_enter(false);
 	if (error == 0)
 		error = init_tree_move(job, fds[1], fds[0]);
 	_exit(error);

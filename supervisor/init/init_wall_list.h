@@ -82,6 +82,7 @@
 	WALL(WRITE_SOCKETS, "make a file in /run/agentnode")		\
 	WALL(EXEC_WRITABLE, "execute a file it wrote")			\
 	WALL(SIGNAL_INIT, "signal init")				\
+	WALL(SET_UID, "make a set-user-id program")			\
 	WALL(CONTROL_WRITE, "control: write in each writable directory") \
 	WALL(CONTROL_FORK, "control: fork")				\
 	WALL(CONTROL_TCP, "control: open a TCP socket")			\

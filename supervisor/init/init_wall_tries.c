@@ -281,6 +281,27 @@ init_wall_tries_exec_writable(const struct init_setup *setup)
 	return error;
 }
 
+/* On a file of the sandbox's own: the filter alone can refuse it. */
+static int
+init_wall_tries_set_uid(const struct init_setup *setup)
+{
+	char path[INIT_PATH_MAX + 32];
+	int error, fd;
+
+	if (setup->writable_tried == 0)
+		return -1;
+	error = init_wall_tries_path(
+	    path, setup->writable[0], INIT_WALL_TRIES_FILE);
+	if (error != 0)
+		return error;
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return errno;
+	error = fchmod(fd, S_ISUID | 0700) != 0 ? errno : 0;
+	close(fd);
+	return unlink(path) != 0 && error == 0 ? errno : error;
+}
+
 static int
 init_wall_tries_control_write(const struct init_setup *setup)
 {
@@ -346,6 +367,7 @@ const struct init_wall_tries_row init_wall_tries[] = {
     {INIT_WALL_WRITE_PROC, init_wall_tries_write_proc},
     {INIT_WALL_WRITE_SOCKETS, init_wall_tries_write_sockets},
     {INIT_WALL_EXEC_WRITABLE, init_wall_tries_exec_writable},
+    {INIT_WALL_SET_UID, init_wall_tries_set_uid},
     {INIT_WALL_CONTROL_WRITE, init_wall_tries_control_write},
     {INIT_WALL_CONTROL_FORK, init_wall_tries_control_fork},
     {INIT_WALL_CONTROL_UNIX, init_wall_tries_control_unix},

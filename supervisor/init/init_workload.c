@@ -31,7 +31,7 @@ init_workload_become(const struct init_setup *setup)
 {
 	int error = init_landlock_workload(setup);
 
-	return error != 0 ? error : init_filter_enter();
+	return error != 0 ? error : init_filter_enter(setup->host_written != 0);
 }
 
 static const char *

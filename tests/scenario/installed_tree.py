@@ -14,14 +14,15 @@ from harness import check
 
 FILES = {"bin/agentnode", "share/agentnode/seccomp/agentnode.json",
          "share/agentnode/image/clean_rootfs",
+         "share/agentnode/apparmor/agentnode-native",
          "share/bash-completion/completions/agentnode",
          "share/zsh/site-functions/_agentnode",
          "share/man/man1/agentnode.1", "share/man/man5/agentnode-config.5"}
 PROGRAMS = {"libexec/agentnode/agentnode-" + name for name in (
     "egress-proxy", "gate", "init", "keyring", "ledger", "llm-broker",
-    "llm-key", "probe", "unpack")}
+    "llm-key", "native", "probe", "unpack")}
 STATIC = {"libexec/agentnode/agentnode-" + name for name in (
-    "init", "probe")}
+    "init", "native", "probe")}
 
 
 def mode():

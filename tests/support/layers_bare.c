@@ -9,4 +9,5 @@
 const struct init_layers init_layers = {
     .dumpable = 0,
     .filters = {&init_filter_base, &init_filter_guard},
+    .owner = &init_filter_owner,
 };

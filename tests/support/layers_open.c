@@ -9,5 +9,6 @@
 const struct init_layers init_layers = {
     .dumpable = 1,
     .filters = {&init_filter_base, &init_filter_guard},
+    .owner = &init_filter_owner,
     .pass_rights = 1,
 };

@@ -11,6 +11,9 @@
 #include <stdint.h>
 #include <cmocka.h>
 #include <errno.h>
+#include <sys/stat.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -29,9 +32,9 @@
 #define HIGH 0x100000000UL
 #define NAME_MAX_LEN 64
 
-/* errno of one call under both filters; 0 when it worked. */
+/* errno of one call under the filters; 0 when it worked. */
 static int
-outcome(long number, const unsigned long *args)
+outcome_with(long number, const unsigned long *args, bool owner)
 {
 	int status;
 	pid_t child = fork();
@@ -40,7 +43,7 @@ outcome(long number, const unsigned long *args)
 	if (child == 0) {
 		long done;
 
-		if (init_filter_enter() != 0)
+		if (init_filter_enter(owner) != 0)
 			_exit(255);
 		done = syscall(number, args[0], args[1], args[2], args[3],
 		    args[4], args[5]);
@@ -51,6 +54,12 @@ outcome(long number, const unsigned long *args)
 		return -WTERMSIG(status);
 	assert_int_not_equal(WEXITSTATUS(status), 255);
 	return WEXITSTATUS(status);
+}
+
+static int
+outcome(long number, const unsigned long *args)
+{
+	return outcome_with(number, args, false);
 }
 
 /* Arguments that do no harm: every pointer and descriptor is bad. */
@@ -115,7 +124,8 @@ test_rows_without_condition(void **state)
 		const char *cursor = rule->names;
 		char name[NAME_MAX_LEN];
 
-		if (rule->conditions[0].compare != SECCOMP_COMPARE_NONE)
+		if (rule->conditions[0].compare != SECCOMP_COMPARE_NONE ||
+		    rule->part == SECCOMP_PART_OWNER)
 			continue;
 		while (next_name(&cursor, name)) {
 			int number = seccomp_syscall_resolve_name(name), got;
@@ -261,6 +271,46 @@ test_other_architecture(void **state)
 #endif
 }
 
+/* No set-user-id and no set-group-id program, by any call, only where the
+ * host is written; anything else goes on (EFAULT, EBADF: it got through). */
+static void
+test_owner(void **state)
+{
+	static const struct {
+		long number;
+		unsigned long args[6];
+		int owner, other;
+	} cases[] = {
+	    {SYS_chmod, {-1UL, 04755}, EPERM, EFAULT},
+	    {SYS_chmod, {-1UL, 02755}, EPERM, EFAULT},
+	    {SYS_chmod, {-1UL, 0755}, EFAULT, EFAULT},
+	    {SYS_chmod, {-1UL, 01777}, EFAULT, EFAULT},
+	    {SYS_fchmod, {-1UL, 06755}, EPERM, EBADF},
+	    {SYS_fchmod, {-1UL, HIGH | 04000}, EPERM, EBADF},
+	    {SYS_fchmodat, {-1UL, -1UL, 04711}, EPERM, EFAULT},
+	    {SYS_fchmodat, {-1UL, -1UL, 0711}, EFAULT, EFAULT},
+	    {SYS_openat, {-1UL, -1UL, O_CREAT, 04700}, EPERM, EFAULT},
+	    {SYS_openat, {-1UL, -1UL, O_CREAT, 02700}, EPERM, EFAULT},
+	    {SYS_openat, {-1UL, -1UL, O_TMPFILE | 1, 04700}, EPERM, EFAULT},
+	    {SYS_openat, {-1UL, -1UL, O_RDONLY, 04700}, EFAULT, EFAULT},
+	    {SYS_openat, {-1UL, -1UL, O_CREAT, 0700}, EFAULT, EFAULT},
+	    {SYS_open, {-1UL, O_CREAT, 04700}, EPERM, EFAULT},
+	    {SYS_creat, {-1UL, 04700}, EPERM, EFAULT},
+	    {SYS_mknod, {-1UL, S_IFREG | 04700}, EPERM, EFAULT},
+	    {SYS_mknodat, {-1UL, -1UL, S_IFREG | 02700}, EPERM, EFAULT},
+	    {SYS_openat2, {-1UL, -1UL, -1UL, 24}, ENOSYS, EFAULT},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		assert_int_equal(
+		    outcome_with(cases[i].number, cases[i].args, true),
+		    cases[i].owner);
+		assert_int_equal(
+		    outcome(cases[i].number, cases[i].args), cases[i].other);
+	}
+}
+
 int
 main(void)
 {
@@ -268,6 +318,7 @@ main(void)
 	    cmocka_unit_test(test_rows_without_condition),
 	    cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_conditions),
+	    cmocka_unit_test(test_owner),
 	    cmocka_unit_test(test_other_architecture),
 	};
 

@@ -6,6 +6,7 @@
  */
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <cmocka.h>
@@ -158,10 +159,48 @@ test_guard(void **state)
 	assert_true(guards >= 8);
 }
 
+static bool
+has_word(const char *names, const char *word)
+{
+	size_t len = strlen(word);
+
+	for (; *names != '\0'; names += strcspn(names, " ")) {
+		names += *names == ' ';
+		if (strncmp(names, word, len) == 0 &&
+		    (names[len] == ' ' || names[len] == '\0'))
+			return true;
+	}
+	return false;
+}
+
+/* Every call of the base that takes a mode is in the owner part. */
+static void
+test_owner(void **state)
+{
+	static const char *const calls[] = {"chmod", "fchmod", "fchmodat",
+	    "open", "openat", "openat2", "creat", "mknod", "mknodat"};
+	unsigned found = 0;
+
+	(void)state;
+	for (size_t n = 0; n < sizeof(calls) / sizeof(calls[0]); n++) {
+		for (size_t i = 0; i < seccomp_table_count; i++) {
+			if (seccomp_table[i].part != SECCOMP_PART_OWNER)
+				continue;
+			assert_int_not_equal(seccomp_table[i].refuse_errno, 0);
+			if (!has_word(seccomp_table[i].names, calls[n]))
+				continue;
+			found++;
+			break;
+		}
+	}
+	assert_int_equal(found, sizeof(calls) / sizeof(calls[0]));
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(test_owner),
 	    cmocka_unit_test(test_rules),
 	    cmocka_unit_test(test_default),
 	    cmocka_unit_test(test_architectures),
