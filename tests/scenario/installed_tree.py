@@ -19,7 +19,7 @@ FILES = {"bin/agentnode", "share/agentnode/seccomp/agentnode.json",
          "share/zsh/site-functions/_agentnode",
          "share/man/man1/agentnode.1", "share/man/man5/agentnode-config.5"}
 PROGRAMS = {"libexec/agentnode/agentnode-" + name for name in (
-    "egress-proxy", "gate", "init", "keyring", "ledger", "llm-broker",
+    "egress-proxy", "gate", "host", "init", "keyring", "ledger", "llm-broker",
     "llm-key", "native", "probe", "unpack")}
 STATIC = {"libexec/agentnode/agentnode-" + name for name in (
     "init", "native", "probe")}
