@@ -19,6 +19,10 @@ static const struct option command_exec_known[] = {
     {"env", required_argument, NULL, 'e'},
     {"timeout", required_argument, NULL, 't'},
     {"max-output", required_argument, NULL, 'm'},
+    {"mode", required_argument, NULL, 'o'},
+    {"workspace", required_argument, NULL, 'w'},
+    {"protect", required_argument, NULL, 'p'},
+    {"writable", required_argument, NULL, 'r'},
     {"image", required_argument, NULL, 'g'}, {"json", no_argument, NULL, 'j'},
     {"i-know", no_argument, NULL, 'k'}, {NULL, 0, NULL, 0}};
 
@@ -53,6 +57,15 @@ command_exec_option(struct exec_request *request, int option, char *value,
 		return exec_request_timeout(request, value, fault);
 	case 'm':
 		return exec_request_output(request, value, fault);
+	case 'o':
+		return exec_request_mode(request, value, fault);
+	case 'w':
+		request->native.workspace = value;
+		return true;
+	case 'p':
+		return exec_request_protect(request, value, fault);
+	case 'r':
+		return exec_request_writable(request, value, fault);
 	case 'g':
 		request->image = value;
 		return true;

@@ -9,11 +9,13 @@
 #include "supervisor/command/exec_run.h"
 
 #include <event2/event.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/event_loop.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_run_refused.h"
@@ -41,13 +43,14 @@ struct exec_run {
 	struct run_log log;
 	struct event_base *base;
 	struct audit *audit;
-	struct sandbox *sandbox;
+	struct sandbox *sandbox; /* or */
+	struct host_run *host;
 	struct exec_collect *collect;
 	struct event *signals[EXEC_RUN_SIGNALS];
 	struct event *timer; /* of the command, then of the reader */
 	struct event *later; /* what must not be done inside a callback */
 	uint64_t go_ms, duration_ms;
-	bool exited, sandbox_ended, collect_ended, timed_out;
+	bool exited, ended, collect_ended, timed_out;
 	struct sandbox_outcome outcome;
 	json_t *collected; /* owned */
 	char id[32];
@@ -81,8 +84,10 @@ exec_run_close(struct exec_run *run, const char *code, const char *detail)
 {
 	if (code[0] != '\0')
 		exec_run_fault(run, code, detail);
-	if (run->sandbox != NULL && !run->sandbox_ended)
+	if (run->sandbox != NULL && !run->ended)
 		sandbox_stop(run->sandbox, code, detail);
+	if (run->host != NULL && !run->ended)
+		host_run_stop(run->host, code, detail);
 	event_active(run->later, EV_TIMEOUT, 0);
 }
 
@@ -97,10 +102,11 @@ exec_run_on_later(evutil_socket_t fd, short what, void *context)
 
 	(void)fd;
 	(void)what;
-	if (run->sandbox != NULL && !run->sandbox_ended)
+	if ((run->sandbox != NULL || run->host != NULL) && !run->ended)
 		return;
 	/* Its copies of the pipes go with it: the reader sees their end. */
 	sandbox_free(&run->sandbox);
+	host_run_free(&run->host);
 	if (run->collect != NULL)
 		exec_collect_given(run->collect);
 	if (run->state < EXEC_RUN_CLOSING) {
@@ -164,16 +170,35 @@ exec_run_on_exit(struct sandbox *sandbox, void *context)
 }
 
 static void
+exec_run_on_end(struct exec_run *run, const struct sandbox_outcome *outcome)
+{
+	exec_run_took(run);
+	run->ended = true;
+	run->outcome = *outcome;
+	exec_run_close(run, outcome->code, outcome->detail);
+}
+
+static void
 exec_run_on_sandbox_end(struct sandbox *sandbox,
     const struct sandbox_outcome *outcome, void *context)
 {
-	struct exec_run *run = context;
-
 	(void)sandbox;
-	exec_run_took(run);
-	run->sandbox_ended = true;
-	run->outcome = *outcome;
-	exec_run_close(run, outcome->code, outcome->detail);
+	exec_run_on_end(context, outcome);
+}
+
+/* What it left is read by us: there is no init that could. */
+static void
+exec_run_on_host_end(struct host_run *host,
+    const struct sandbox_outcome *outcome, void *context)
+{
+	struct exec_run *run = context;
+	struct init_results_bound bound = exec_plan_bound(&run->plan);
+
+	(void)host;
+	exec_run_on_end(run, outcome);
+	if (outcome->started)
+		(void)exec_policy_results(&run->plan.policy, &bound);
+	fd_close(&run->plan.policy.results);
 }
 
 static void
@@ -194,16 +219,49 @@ exec_run_on_signal(evutil_socket_t number, short what, void *context)
 /* --- the start ---------------------------------------------------------- */
 
 static void
-exec_run_on_go(struct sandbox *sandbox, void *context)
+exec_run_begins(struct exec_run *run)
 {
-	struct exec_run *run = context;
 	struct timeval limit = {
 	    .tv_sec = (time_t)(run->plan.timeout_ms / 1000U),
 	    .tv_usec = (suseconds_t)(run->plan.timeout_ms % 1000U) * 1000};
 
-	(void)sandbox;
 	run->go_ms = event_loop_now_ms();
 	(void)event_add(run->timer, &limit);
+}
+
+static void
+exec_run_on_go(struct sandbox *sandbox, void *context)
+{
+	(void)sandbox;
+	exec_run_begins(context);
+}
+
+static void
+exec_run_on_host_go(struct host_run *host, void *context)
+{
+	(void)host;
+	exec_run_begins(context);
+}
+
+static enum result
+exec_run_start_host(struct exec_run *run)
+{
+	static const struct host_run_handlers handlers = {
+	    .on_go = exec_run_on_host_go, .on_end = exec_run_on_host_end};
+	const struct exec_collect_ends *ends = exec_collect_ends(run->collect);
+	struct host_spec *spec = &run->plan.policy.spec;
+	enum result result;
+
+	spec->stdout_fd = ends->out;
+	spec->stderr_fd = ends->err;
+	run->plan.policy.results = fcntl(ends->results, F_DUPFD_CLOEXEC, 3);
+	result = host_run_start(run->base, run->plan.run.config, run->audit,
+	    spec, &handlers, run, &run->host);
+	if (result == RESULT_OK)
+		(void)snprintf(
+		    run->id, sizeof(run->id), "%s", host_run_id(run->host));
+	exec_collect_given(run->collect);
+	return result;
 }
 
 static enum result
@@ -241,7 +299,8 @@ exec_run_on_ledger(enum result result, const char *detail, void *context)
 		return;
 	}
 	exec_run_enter(run, EXEC_RUN_OPEN, "the ledger is ready");
-	if (exec_run_start_sandbox(run) != RESULT_OK)
+	if ((run->plan.policy.is ? exec_run_start_host(run)
+				 : exec_run_start_sandbox(run)) != RESULT_OK)
 		exec_run_close(run, "internal", "out of memory");
 }
 
@@ -275,7 +334,9 @@ exec_run_decide(struct exec_run *run)
 	if (exec_plan_make(run->request, &run->plan) == RESULT_OK)
 		return true;
 	/* That a credential was not handed over is a decision. */
-	if (entry->home[0] != '\0' && strcmp(entry->code, "env_refused") == 0)
+	if (entry->home[0] != '\0' &&
+	    (strcmp(entry->code, "env_refused") == 0 ||
+		strcmp(entry->code, "danger_refused") == 0))
 		mcp_run_refused_record(entry->home, "exec", EXEC_PLAN_NAME,
 		    entry->code, entry->fault.text);
 	exec_run_fault(run, entry->code, entry->fault.text);
@@ -313,6 +374,7 @@ exec_run_clear(struct exec_run *run)
 {
 	exec_collect_free(&run->collect);
 	sandbox_free(&run->sandbox);
+	host_run_free(&run->host);
 	audit_free(&run->audit);
 	for (size_t i = 0; i < EXEC_RUN_SIGNALS; i++) {
 		if (run->signals[i] != NULL)
@@ -339,9 +401,11 @@ exec_run_say(struct exec_run *run)
 	    .detail = run->detail,
 	    .timed_out = run->timed_out,
 	    .duration_ms = run->duration_ms,
-	    .collected = run->collected};
+	    .collected = run->collected,
+	    .native = &run->plan.native};
 	json_t *result;
 
+	exec_native_end(&run->plan.native);
 	if (!run->outcome.started && run->code[0] == '\0')
 		exec_run_fault(
 		    run, "stopped", "it was ended before it started");

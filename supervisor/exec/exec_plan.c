@@ -6,6 +6,7 @@
  */
 #include "supervisor/exec/exec_plan.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -71,6 +72,8 @@ exec_plan_numbers(struct exec_plan *plan, const struct exec_request *request)
 static enum result
 exec_plan_image(struct exec_plan *plan, const struct exec_request *request)
 {
+	if (request->boundary != EXEC_CONTAINER)
+		return RESULT_OK;
 	if (request->image == NULL)
 		return run_entry_image(&plan->run);
 	plan->run.image = request->image;
@@ -97,18 +100,20 @@ exec_plan_egress(struct exec_plan *plan, const struct exec_request *request)
 static void
 exec_plan_env(struct exec_plan *plan, const struct exec_request *request)
 {
-	static const char *const ours[] = {
-	    "HOME=" EXEC_PLAN_SCRATCH, "TMPDIR=" EXEC_PLAN_SCRATCH};
+	static const char *const names[] = {"HOME", "TMPDIR"};
 	size_t count = 0;
 
-	for (size_t i = 0; i < sizeof(ours) / sizeof(ours[0]); i++) {
-		size_t len = strcspn(ours[i], "=") + 1;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		size_t len = strlen(names[i]) + 1;
 		bool said = false;
 
+		(void)snprintf(plan->own[i], sizeof(plan->own[i]), "%s=%s",
+		    names[i], plan->place);
 		for (size_t j = 0; j < request->env_count; j++)
-			said |= strncmp(request->env[j], ours[i], len) == 0;
+			said |=
+			    strncmp(request->env[j], plan->own[i], len) == 0;
 		if (!said)
-			plan->env[count++] = ours[i];
+			plan->env[count++] = plan->own[i];
 	}
 	for (size_t i = 0; i < request->env_count; i++)
 		plan->env[count++] = request->env[i];
@@ -139,7 +144,7 @@ exec_plan_record(struct exec_plan *plan, const struct exec_request *request)
 	    (json_int_t)request->input_count, "input_bytes",
 	    (json_int_t)plan->input.bytes, "timeout_ms",
 	    (json_int_t)plan->timeout_ms, "i_know", known);
-	plan->spec.record = plan->record;
+	plan->spec.record = plan->policy.spec.record = plan->record;
 	return plan->record != NULL ? RESULT_OK
 				    : exec_plan_fail(plan, RESULT_NO_MEMORY,
 					  "internal", "out of memory");
@@ -155,10 +160,16 @@ exec_plan_spec(struct exec_plan *plan, const struct exec_request *request)
 	spec->version = "";
 	spec->image = plan->run.image;
 	spec->argv = request->argv;
-	spec->cwd = EXEC_PLAN_SCRATCH;
-	/* The command's own programs run there: nothing sealed is in it. */
-	spec->tmpfs[0] =
-	    (struct sandbox_tmpfs){EXEC_PLAN_SCRATCH, plan->scratch, true};
+	spec->cwd = plan->place;
+	if (plan->native.view != NULL) {
+		spec->view = plan->native.view;
+		spec->cwd = plan->native.view->cwd;
+	} else {
+		/* The command's own programs run there: nothing sealed is in
+		 * it. */
+		spec->tmpfs[0] =
+		    (struct sandbox_tmpfs){plan->place, plan->scratch, true};
+	}
 	spec->stdin_fd = spec->stdout_fd = spec->stderr_fd = -1;
 }
 
@@ -177,6 +188,39 @@ exec_plan_input(struct exec_plan *plan, const struct exec_request *request)
 	return RESULT_OK;
 }
 
+static enum result
+exec_plan_policy(struct exec_plan *plan, const struct exec_request *request)
+{
+	const char *code = "";
+	enum result result = exec_policy_begin(request, plan->input.fd,
+	    plan->scratch, &plan->policy, &code, &plan->run.fault);
+
+	return result == RESULT_OK
+		   ? RESULT_OK
+		   : exec_plan_fail(plan, result, code, NULL);
+}
+
+/* Last of all: it holds places on the host. */
+static enum result
+exec_plan_places(struct exec_plan *plan, const struct exec_request *request)
+{
+	char fault[EXEC_REQUEST_FAULT_MAX] = "";
+	enum result result;
+
+	plan->place = EXEC_PLAN_SCRATCH;
+	if (request->boundary == EXEC_POLICY)
+		return exec_plan_policy(plan, request);
+	if (request->boundary != EXEC_NATIVE)
+		return RESULT_OK;
+	result = exec_native_begin(&request->native, plan->run.home,
+	    plan->scratch, &plan->native, fault, sizeof(fault));
+	plan->place = plan->native.scratch;
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	return exec_plan_fail(plan, result, "view_refused",
+	    fault[0] != '\0' ? fault : "the view cannot be made");
+}
+
 enum result
 exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
 {
@@ -186,7 +230,8 @@ exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
 
 	memset(plan_r, 0, sizeof(*plan_r));
 	plan_r->run.slug = EXEC_PLAN_NAME;
-	plan_r->input.fd = -1;
+	plan_r->input.fd = plan_r->policy.closed = plan_r->policy.results = -1;
+	plan_r->policy.scratch.fd = plan_r->policy.scratch.above = -1;
 	result = exec_plan_config(plan_r);
 	if (result == RESULT_OK && code != NULL)
 		result =
@@ -199,6 +244,8 @@ exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
 		result = exec_plan_egress(plan_r, request);
 	if (result == RESULT_OK)
 		result = exec_plan_input(plan_r, request);
+	if (result == RESULT_OK)
+		result = exec_plan_places(plan_r, request);
 	if (result == RESULT_OK) {
 		exec_plan_env(plan_r, request);
 		exec_plan_spec(plan_r, request);
@@ -207,29 +254,39 @@ exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
 	return result;
 }
 
+struct init_results_bound
+exec_plan_bound(const struct exec_plan *plan)
+{
+	return (struct init_results_bound){
+	    2 * plan->scratch, plan->largest, EXEC_PLAN_ENTRIES_MAX};
+}
+
 void
 exec_plan_trees(struct exec_plan *plan, int results_fd)
 {
+	struct init_results_bound bound = exec_plan_bound(plan);
 	struct sandbox_tree *tree = plan->spec.trees;
 
 	if (plan->input.count > 0)
-		*tree++ = (struct sandbox_tree){.path = EXEC_PLAN_SCRATCH,
+		*tree++ = (struct sandbox_tree){.path = plan->place,
 		    .fd = plan->input.fd,
 		    .max_bytes = plan->input.bytes,
 		    .max_files = EXEC_REQUEST_INPUTS_MAX};
-	*tree = (struct sandbox_tree){.path = EXEC_PLAN_SCRATCH,
+	*tree = (struct sandbox_tree){.path = plan->place,
 	    .fd = results_fd,
 	    .is_export = true,
 	    .is_results = true,
-	    .max_bytes = 2 * plan->scratch,
-	    .max_files = EXEC_PLAN_ENTRIES_MAX,
-	    .max_file = plan->largest};
+	    .max_bytes = bound.bytes,
+	    .max_files = bound.entries,
+	    .max_file = bound.file_bytes};
 }
 
 void
 exec_plan_clear(struct exec_plan *plan)
 {
 	exec_input_close(&plan->input);
+	exec_native_clear(&plan->native);
+	exec_policy_end(&plan->policy);
 	json_decref(plan->egress);
 	json_decref(plan->record);
 	plan->egress = plan->record = NULL;

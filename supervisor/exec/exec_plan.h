@@ -10,6 +10,8 @@
 #include <jansson.h>
 
 #include "supervisor/exec/exec_input.h"
+#include "supervisor/exec/exec_native.h"
+#include "supervisor/exec/exec_policy.h"
 #include "supervisor/exec/exec_request.h"
 #include "supervisor/package/run_entry.h"
 #include "supervisor/sandbox.h"
@@ -20,9 +22,13 @@
 struct exec_plan {
 	struct run_entry run; /* its config, home, code and fault */
 	struct exec_input input;
+	struct exec_native native;
+	struct exec_policy policy;
+	const char *place;        /* the scratch directory, inside */
 	struct sandbox_spec spec; /* streams and trees' ends are exec_run's */
 	const char *env[EXEC_REQUEST_ENV_MAX + 3];
-	json_t *egress, *record; /* owned */
+	char own[2][NATIVE_VIEW_PATH_MAX + 16]; /* HOME, TMPDIR */
+	json_t *egress, *record;                /* owned */
 	uint64_t timeout_ms, scratch;
 	uint64_t text, files, total; /* what is shown: collect.h's bound */
 	uint64_t largest;            /* bytes of a file that come back */
@@ -31,6 +37,8 @@ struct exec_plan {
 /* On failure run.code and run.fault say why; exec_plan_clear in any case. */
 enum result exec_plan_make(
     const struct exec_request *request, struct exec_plan *plan_r);
+/* What comes back of a scratch directory. */
+struct init_results_bound exec_plan_bound(const struct exec_plan *plan);
 void exec_plan_clear(struct exec_plan *plan);
 
 /* The two trees, by the ends that exec_run made of them: inputs in (when

@@ -173,6 +173,49 @@ exec_request_env(struct exec_request *request, const char *entry,
 	return true;
 }
 
+/* --- the native boundary ------------------------------------------------- */
+
+bool
+exec_request_mode(struct exec_request *request, const char *word,
+    struct exec_request_fault *fault_r)
+{
+	request->native.has_mode = true;
+	if (exec_native_mode(word, &request->native.mode))
+		return true;
+	return exec_request_fail(fault_r, word,
+	    "is no mode: it is read-only, workspace-write or "
+	    "danger-full-access");
+}
+
+static bool
+exec_request_list(const char **list, size_t *count, const char *path,
+    struct exec_request_fault *fault_r)
+{
+	if (path[0] == '\0')
+		return exec_request_fail(fault_r, path, "names nothing");
+	if (*count == EXEC_NATIVE_LIST_MAX)
+		return exec_request_fail(fault_r, path,
+		    "is one too many: at most %u", EXEC_NATIVE_LIST_MAX);
+	list[(*count)++] = path;
+	return true;
+}
+
+bool
+exec_request_protect(struct exec_request *request, const char *path,
+    struct exec_request_fault *fault_r)
+{
+	return exec_request_list(request->native.protect,
+	    &request->native.protect_count, path, fault_r);
+}
+
+bool
+exec_request_writable(struct exec_request *request, const char *path,
+    struct exec_request_fault *fault_r)
+{
+	return exec_request_list(request->native.writable,
+	    &request->native.writable_count, path, fault_r);
+}
+
 /* --- numbers ------------------------------------------------------------ */
 
 /* A number and one of the units ("" is the last word), within 1..max. */
@@ -250,6 +293,37 @@ exec_request_known(
 	return true;
 }
 
+static const char *
+exec_request_native(
+    const struct exec_request *request, struct exec_request_fault *fault_r)
+{
+	const struct exec_native_choice *native = &request->native;
+	bool given = native->has_mode || native->workspace != NULL ||
+		     native->protect_count > 0 || native->writable_count > 0;
+
+	if (request->boundary != EXEC_NATIVE && given)
+		(void)snprintf(fault_r->text, sizeof(fault_r->text),
+		    "--mode, --workspace, --protect and --writable are for "
+		    "--boundary native");
+	else if (request->boundary == EXEC_NATIVE && request->image != NULL)
+		(void)snprintf(fault_r->text, sizeof(fault_r->text),
+		    "--image is for --boundary container: native has none");
+	else if (native->mode != NATIVE_WORKSPACE_WRITE &&
+		 native->protect_count + native->writable_count > 0)
+		(void)snprintf(fault_r->text, sizeof(fault_r->text),
+		    "--protect and --writable are for --mode "
+		    "workspace-write");
+	else if (native->mode == NATIVE_DANGER && !request->i_know) {
+		(void)snprintf(fault_r->text, sizeof(fault_r->text),
+		    "--mode danger-full-access lets the command change every "
+		    "file that you may change: --i-know says that you know, "
+		    "and the result says so");
+		return "danger_refused";
+	} else
+		return NULL;
+	return "bad_args";
+}
+
 const char *
 exec_request_check(
     const struct exec_request *request, struct exec_request_fault *fault_r)
@@ -274,5 +348,5 @@ exec_request_check(
 	}
 	if (!exec_request_known(request, fault_r))
 		return "env_refused";
-	return NULL;
+	return exec_request_native(request, fault_r);
 }

@@ -11,6 +11,7 @@
 #include <stdint.h>
 
 #include "supervisor/exec/exec_env.h"
+#include "supervisor/exec/exec_native.h"
 
 #define EXEC_REQUEST_INPUTS_MAX 64U
 #define EXEC_REQUEST_ALLOW_MAX 64U
@@ -18,6 +19,7 @@
 #define EXEC_REQUEST_ENTRY_MAX 320U
 #define EXEC_REQUEST_FAULT_MAX 512U
 #define EXEC_REQUEST_NAME_MAX 255U
+#define EXEC_REQUEST_WORDS_MAX 4096U
 #define EXEC_REQUEST_TIMEOUT_MAX_MS (43200ULL * 1000U)
 #define EXEC_REQUEST_OUTPUT_MAX (1U << 20)
 
@@ -47,6 +49,7 @@ struct exec_request {
 	uint64_t max_output; /* 0: the configuration's */
 	const char *image;   /* NULL: the configuration's */
 	bool json, i_know;
+	struct exec_native_choice native;
 	const char *const *argv; /* NULL-terminated; borrowed */
 };
 
@@ -66,6 +69,13 @@ bool exec_request_allow(struct exec_request *request, const char *entry,
     struct exec_request_fault *fault_r);
 bool exec_request_env(struct exec_request *request, const char *entry,
     const char *host_home, struct exec_request_fault *fault_r);
+/* Of the native boundary alone. */
+bool exec_request_mode(struct exec_request *request, const char *word,
+    struct exec_request_fault *fault_r);
+bool exec_request_protect(struct exec_request *request, const char *path,
+    struct exec_request_fault *fault_r);
+bool exec_request_writable(struct exec_request *request, const char *path,
+    struct exec_request_fault *fault_r);
 /* "10s", "250ms", "2m", "1h", "10" (seconds); not 0, at most 12h. */
 bool exec_request_timeout(struct exec_request *request, const char *word,
     struct exec_request_fault *fault_r);

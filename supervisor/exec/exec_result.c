@@ -20,7 +20,17 @@ exec_result_note(const struct exec_request *request)
 		return HOST_RUN_WORDS ": environment, scratch directory and "
 				      "proxy variables only; the disk and the "
 				      "network are the caller's";
+	if (request->native.mode == NATIVE_DANGER)
+		return "danger-full-access: the command could change every "
+		       "file that its user may change";
 	return "";
+}
+
+static bool
+exec_result_is_boundary(const struct exec_request *request)
+{
+	return request->boundary != EXEC_POLICY &&
+	       request->native.mode != NATIVE_DANGER;
 }
 
 static json_t *
@@ -36,6 +46,11 @@ exec_result_known(const struct exec_request *request)
 			request->env[i], strcspn(request->env[i], "="), "why",
 			exec_env_word(request->env_verdicts[i])));
 	}
+	if (request->native.mode == NATIVE_DANGER)
+		(void)json_array_append_new(
+		    known, json_pack("{s:s, s:s, s:s}", "option", "--mode",
+			       "name", exec_native_mode_name(NATIVE_DANGER),
+			       "why", "full_access"));
 	return known;
 }
 
@@ -96,6 +111,19 @@ exec_result_files(json_t *result, const json_t *collected)
 		   result, "skipped", exec_result_skipped(collected)) == 0;
 }
 
+/* "native": what is special about that boundary, or null. */
+static bool
+exec_result_native(json_t *result, const struct exec_result_facts *facts)
+{
+	bool is = facts->native != NULL && facts->native->view != NULL;
+
+	return json_object_set_new(result, "native",
+		   is ? exec_native_facts(facts->native,
+			    json_string_value(
+				json_object_get(result, "stderr")))
+		      : json_null()) == 0;
+}
+
 /* How it ended: its own code or signal, unless we ended it. */
 static bool
 exec_result_end(json_t *result, const struct exec_result_facts *facts)
@@ -121,7 +149,7 @@ exec_result_make(const struct exec_result_facts *facts)
 				   "s:s, s:I, s:I, s:i, s:o}",
 	    "ok", exec_result_code(facts) == 0, "run", facts->run, "boundary",
 	    exec_request_boundary_name(request->boundary), "is_boundary",
-	    request->boundary != EXEC_POLICY, "note", exec_result_note(request),
+	    exec_result_is_boundary(request), "note", exec_result_note(request),
 	    "started", outcome->started, "timed_out", facts->timed_out, "code",
 	    facts->code, "detail", facts->detail, "duration_ms",
 	    (json_int_t)facts->duration_ms, "peak_memory",
@@ -131,7 +159,8 @@ exec_result_make(const struct exec_result_facts *facts)
 	if (result != NULL && exec_result_end(result, facts) &&
 	    exec_result_stream(result, facts->collected, "stdout") &&
 	    exec_result_stream(result, facts->collected, "stderr") &&
-	    exec_result_files(result, facts->collected))
+	    exec_result_files(result, facts->collected) &&
+	    exec_result_native(result, facts))
 		return result;
 	json_decref(result);
 	return NULL;

@@ -22,7 +22,8 @@ struct exec_result_facts {
 	const char *code, *detail; /* "" when it ran and ended */
 	bool timed_out;
 	uint64_t duration_ms;
-	const json_t *collected; /* as collect.h says, or NULL */
+	const json_t *collected;          /* as collect.h says, or NULL */
+	const struct exec_native *native; /* NULL: another boundary */
 };
 
 /* The whole result; caller decrefs. NULL: no memory. */

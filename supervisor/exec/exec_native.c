@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The native boundary of exec; see exec_native.h. Called by exec_plan and
+ * exec_run; must never leave a placeholder behind that is ours, nor grant
+ * anything by what a command printed.
+ */
+#include "supervisor/exec/exec_native.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "supervisor/native/native_denied.h"
+
+#define EXEC_NATIVE_SCRATCH "/sandbox-home"
+#define EXEC_NATIVE_DANGER "/tmp" /* which is hidden by it */
+#define EXEC_NATIVE_CHANGED_MAX 64U
+
+static const char *const exec_native_modes[] = {
+    "read-only", "workspace-write", "danger-full-access"};
+
+bool
+exec_native_mode(const char *word, enum native_mode *mode_r)
+{
+	for (int i = NATIVE_READ_ONLY; i <= NATIVE_DANGER; i++) {
+		if (strcmp(exec_native_modes[i], word) == 0) {
+			*mode_r = (enum native_mode)i;
+			return true;
+		}
+	}
+	return false;
+}
+
+const char *
+exec_native_mode_name(enum native_mode mode)
+{
+	return exec_native_modes[mode];
+}
+
+enum result
+exec_native_begin(const struct exec_native_choice *choice,
+    const char *agentnode, uint64_t scratch_size, struct exec_native *native_r,
+    char *fault_r, size_t fault_size)
+{
+	const char *home = getenv("HOME");
+	struct native_view_choice view = {.mode = choice->mode,
+	    .workspace = choice->workspace,
+	    .protect = choice->protect,
+	    .protect_count = choice->protect_count,
+	    .writable = choice->writable,
+	    .writable_count = choice->writable_count,
+	    .home = home != NULL && home[0] == '/' ? home : "/root",
+	    .agentnode = agentnode,
+	    .scratch = EXEC_NATIVE_SCRATCH,
+	    .scratch_size = scratch_size};
+
+	if (choice->mode == NATIVE_DANGER)
+		view.scratch = EXEC_NATIVE_DANGER;
+	if (view.workspace == NULL && choice->has_mode &&
+	    choice->mode != NATIVE_DANGER)
+		view.workspace = ".";
+	native_r->scratch = view.scratch;
+	native_r->view = calloc(1, sizeof(*native_r->view));
+	if (native_r->view == NULL)
+		return RESULT_NO_MEMORY;
+	return native_place_begin(
+	    &view, native_r->view, &native_r->place, fault_r, fault_size);
+}
+
+void
+exec_native_end(struct exec_native *native)
+{
+	if (native->place != NULL)
+		(void)native_place_end(native->place);
+}
+
+void
+exec_native_clear(struct exec_native *native)
+{
+	native_place_free(&native->place);
+	free(native->view);
+	native->view = NULL;
+}
+
+static json_t *
+exec_native_changed(const struct exec_native *native)
+{
+	json_t *changed = json_array();
+	const char *path;
+
+	for (size_t i = 0; native->place != NULL && i < EXEC_NATIVE_CHANGED_MAX;
+	     i++) {
+		path = native_place_changed(native->place, i);
+		if (path == NULL)
+			break;
+		(void)json_array_append_new(changed, json_string(path));
+	}
+	return changed;
+}
+
+json_t *
+exec_native_facts(const struct exec_native *native, const char *text)
+{
+	struct native_denied none;
+	const struct native_view *view = native->view;
+
+	memset(&none, 0, sizeof(none));
+	return json_pack("{s:s, s:s, s:o, s:o}", "mode",
+	    exec_native_mode_name(view->mode), "workspace", view->workspace,
+	    "protected_changed", exec_native_changed(native), "denied",
+	    native_denied_json(&none, view, text != NULL ? text : "",
+		text != NULL ? strlen(text) : 0));
+}

@@ -1,0 +1,219 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The policy boundary of exec; see exec_policy.h. Called by exec_plan and
+ * exec_run; must never take more of our environment than PATH.
+ */
+#include "supervisor/exec/exec_policy.h"
+
+#include <arpa/inet.h>
+#include <errno.h>
+#include <netinet/in.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "common/fd.h"
+
+#define EXEC_POLICY_PATH \
+	"/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+/* A port that is ours and closed: nobody else can open it meanwhile. */
+static enum result
+exec_policy_port(struct exec_policy *policy, uint16_t *port_r)
+{
+	struct sockaddr_in address = {
+	    .sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t len = sizeof(address);
+
+	policy->closed = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	if (policy->closed < 0 ||
+	    bind(policy->closed, (struct sockaddr *)&address,
+		sizeof(address)) != 0 ||
+	    getsockname(policy->closed, (struct sockaddr *)&address, &len) != 0)
+		return RESULT_SYSTEM;
+	*port_r = ntohs(address.sin_port);
+	return RESULT_OK;
+}
+
+static bool
+exec_policy_said(const struct exec_request *request, const char *entry)
+{
+	size_t len = strcspn(entry, "=") + 1;
+
+	for (size_t i = 0; i < request->env_count; i++) {
+		if (strncmp(request->env[i], entry, len) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void
+exec_policy_env(struct exec_policy *policy, const struct exec_request *request,
+    uint16_t port)
+{
+	static const char *const proxies[] = {"HTTP_PROXY", "HTTPS_PROXY",
+	    "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"};
+	static const char *const fixed[] = {
+	    "LANG=C.UTF-8", "NO_PROXY=", "no_proxy="};
+	const char *path = getenv("PATH");
+	size_t own = 0, count = 0;
+
+	(void)snprintf(policy->own[own++], sizeof(policy->own[0]), "PATH=%s",
+	    path != NULL && path[0] != '\0' ? path : EXEC_POLICY_PATH);
+	(void)snprintf(policy->own[own++], sizeof(policy->own[0]), "HOME=%s",
+	    policy->scratch.path);
+	(void)snprintf(policy->own[own++], sizeof(policy->own[0]), "TMPDIR=%s",
+	    policy->scratch.path);
+	for (size_t i = 0; i < sizeof(proxies) / sizeof(proxies[0]); i++)
+		(void)snprintf(policy->own[own++], sizeof(policy->own[0]),
+		    "%s=http://127.0.0.1:%u", proxies[i], port);
+	for (size_t i = 0; i < own; i++) {
+		if (!exec_policy_said(request, policy->own[i]))
+			policy->env[count++] = policy->own[i];
+	}
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++) {
+		if (!exec_policy_said(request, fixed[i]))
+			policy->env[count++] = fixed[i];
+	}
+	for (size_t i = 0; i < request->env_count; i++)
+		policy->env[count++] = request->env[i];
+}
+
+static bool
+exec_policy_is_program(const char *path)
+{
+	struct stat st;
+
+	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+	       access(path, X_OK) == 0;
+}
+
+static const char *
+exec_policy_path(const struct exec_policy *policy)
+{
+	for (const char *const *env = policy->env; *env != NULL; env++) {
+		if (strncmp(*env, "PATH=", 5) == 0)
+			return *env + 5;
+	}
+	return "";
+}
+
+/* As a shell finds it: by PATH, or relative to the scratch directory. */
+static bool
+exec_policy_find(struct exec_policy *policy, const char *word)
+{
+	const char *path = exec_policy_path(policy);
+	size_t size = sizeof(policy->program), part;
+
+	if (word[0] == '/' || strchr(word, '/') != NULL) {
+		(void)snprintf(policy->program, size, "%s%s%s",
+		    word[0] == '/' ? "" : policy->scratch.path,
+		    word[0] == '/' ? "" : "/", word);
+		return exec_policy_is_program(policy->program);
+	}
+	for (; *path != '\0'; path += part + (path[part] == ':' ? 1 : 0)) {
+		part = strcspn(path, ":");
+		if (part == 0 || path[0] != '/' || part > 4000U)
+			continue;
+		(void)snprintf(policy->program, size, "%.*s/%s", (int)part,
+		    path, word);
+		if (exec_policy_is_program(policy->program))
+			return true;
+	}
+	return false;
+}
+
+static bool
+exec_policy_words(
+    struct exec_policy *policy, const struct exec_request *request)
+{
+	size_t count = 0;
+
+	for (; request->argv[count] != NULL; count++) {
+		if (count == EXEC_REQUEST_WORDS_MAX)
+			return false;
+		policy->argv[count] = request->argv[count];
+	}
+	policy->argv[0] = policy->program;
+	return true;
+}
+
+static enum result
+exec_policy_place(struct exec_policy *policy,
+    const struct exec_request *request, int inputs,
+    struct json_fault *fault)
+{
+	uint16_t port = 0;
+	enum result result = exec_scratch_new(&policy->scratch, fault);
+
+	if (result == RESULT_OK)
+		result = exec_scratch_fill(&policy->scratch, inputs);
+	if (result == RESULT_OK)
+		result = exec_policy_port(policy, &port);
+	if (result != RESULT_OK) {
+		json_field_fault(fault, "inputs or a closed port: %s",
+		    strerror(errno));
+		return result;
+	}
+	exec_policy_env(policy, request, port);
+	return RESULT_OK;
+}
+
+enum result
+exec_policy_begin(const struct exec_request *request, int inputs,
+    uint64_t file_size, struct exec_policy *policy_r,
+    const char **code_r, struct json_fault *fault)
+{
+	enum result result;
+
+	*code_r = "internal";
+	policy_r->is = true;
+	result = exec_policy_place(policy_r, request, inputs, fault);
+	if (result != RESULT_OK)
+		return result;
+	if (!exec_policy_find(policy_r, request->argv[0])) {
+		*code_r = "exec_failed";
+		json_field_fault(fault,
+		    "the command cannot be executed: there is no such program");
+		return RESULT_NOT_FOUND;
+	}
+	if (!exec_policy_words(policy_r, request)) {
+		*code_r = "bad_args";
+		json_field_fault(fault, "the command has too many words");
+		return RESULT_TOO_LONG;
+	}
+	policy_r->spec = (struct host_spec){.kind = "exec",
+	    .argv = policy_r->argv,
+	    .env = policy_r->env,
+	    .cwd = policy_r->scratch.path,
+	    .file_size = file_size,
+	    .stdin_fd = -1};
+	return RESULT_OK;
+}
+
+enum result
+exec_policy_results(
+    struct exec_policy *policy, const struct init_results_bound *most)
+{
+	int error;
+
+	if (!policy->is || policy->scratch.fd < 0 || policy->results < 0)
+		return RESULT_OK;
+	(void)fchmod(policy->scratch.fd, S_IRWXU);
+	error = init_results_run(policy->scratch.fd, policy->results, most);
+	fd_close(&policy->results);
+	return error == 0 ? RESULT_OK : RESULT_SYSTEM;
+}
+
+void
+exec_policy_end(struct exec_policy *policy)
+{
+	if (!policy->is)
+		return;
+	fd_close(&policy->results);
+	fd_close(&policy->closed);
+	exec_scratch_remove(&policy->scratch);
+}
