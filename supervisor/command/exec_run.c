@@ -188,8 +188,8 @@ exec_run_on_sandbox_end(struct sandbox *sandbox,
 
 /* What it left is read by us: there is no init that could. */
 static void
-exec_run_on_host_end(struct host_run *host,
-    const struct sandbox_outcome *outcome, void *context)
+exec_run_on_host_end(
+    struct host_run *host, const struct sandbox_outcome *outcome, void *context)
 {
 	struct exec_run *run = context;
 	struct init_results_bound bound = exec_plan_bound(&run->plan);

@@ -195,9 +195,8 @@ exec_plan_policy(struct exec_plan *plan, const struct exec_request *request)
 	enum result result = exec_policy_begin(request, plan->input.fd,
 	    plan->scratch, &plan->policy, &code, &plan->run.fault);
 
-	return result == RESULT_OK
-		   ? RESULT_OK
-		   : exec_plan_fail(plan, result, code, NULL);
+	return result == RESULT_OK ? RESULT_OK
+				   : exec_plan_fail(plan, result, code, NULL);
 }
 
 /* Last of all: it holds places on the host. */

@@ -108,18 +108,19 @@ exec_policy_find(struct exec_policy *policy, const char *word)
 	const char *path = exec_policy_path(policy);
 	size_t size = sizeof(policy->program), part;
 
-	if (word[0] == '/' || strchr(word, '/') != NULL) {
-		(void)snprintf(policy->program, size, "%s%s%s",
-		    word[0] == '/' ? "" : policy->scratch.path,
-		    word[0] == '/' ? "" : "/", word);
-		return exec_policy_is_program(policy->program);
+	if (strchr(word, '/') != NULL) {
+		const char *above = word[0] == '/' ? "" : policy->scratch.path;
+		int len = snprintf(policy->program, size, "%s/%s", above, word);
+
+		return len > 0 && (size_t)len < size &&
+		       exec_policy_is_program(policy->program);
 	}
 	for (; *path != '\0'; path += part + (path[part] == ':' ? 1 : 0)) {
 		part = strcspn(path, ":");
 		if (part == 0 || path[0] != '/' || part > 4000U)
 			continue;
-		(void)snprintf(policy->program, size, "%.*s/%s", (int)part,
-		    path, word);
+		(void)snprintf(
+		    policy->program, size, "%.*s/%s", (int)part, path, word);
 		if (exec_policy_is_program(policy->program))
 			return true;
 	}
@@ -143,8 +144,7 @@ exec_policy_words(
 
 static enum result
 exec_policy_place(struct exec_policy *policy,
-    const struct exec_request *request, int inputs,
-    struct json_fault *fault)
+    const struct exec_request *request, int inputs, struct json_fault *fault)
 {
 	uint16_t port = 0;
 	enum result result = exec_scratch_new(&policy->scratch, fault);
@@ -154,8 +154,8 @@ exec_policy_place(struct exec_policy *policy,
 	if (result == RESULT_OK)
 		result = exec_policy_port(policy, &port);
 	if (result != RESULT_OK) {
-		json_field_fault(fault, "inputs or a closed port: %s",
-		    strerror(errno));
+		json_field_fault(
+		    fault, "inputs or a closed port: %s", strerror(errno));
 		return result;
 	}
 	exec_policy_env(policy, request, port);
@@ -164,8 +164,8 @@ exec_policy_place(struct exec_policy *policy,
 
 enum result
 exec_policy_begin(const struct exec_request *request, int inputs,
-    uint64_t file_size, struct exec_policy *policy_r,
-    const char **code_r, struct json_fault *fault)
+    uint64_t file_size, struct exec_policy *policy_r, const char **code_r,
+    struct json_fault *fault)
 {
 	enum result result;
 

@@ -28,8 +28,8 @@ struct exec_policy {
 
 /* Everything before the start; spec's streams are the caller's. code_r is
  * set on failure, fault is a sentence. */
-enum result exec_policy_begin(const struct exec_request *request, int inputs, uint64_t file_size,
-    struct exec_policy *policy_r, const char **code_r,
+enum result exec_policy_begin(const struct exec_request *request, int inputs,
+    uint64_t file_size, struct exec_policy *policy_r, const char **code_r,
     struct json_fault *fault);
 /* Nothing of it lives: what it left, as a result stream, into results. */
 enum result exec_policy_results(

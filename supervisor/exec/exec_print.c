@@ -131,6 +131,26 @@ exec_print_skipped(const json_t *result, FILE *err)
 		(void)fputc('\n', err);
 }
 
+/* What the boundary refused, and the flag that would allow it. */
+static void
+exec_print_denied(const json_t *result, FILE *err)
+{
+	const json_t *denied =
+	    exec_print_get(exec_print_get(result, "native"), "denied");
+
+	for (size_t i = 0; i < json_array_size(denied); i++) {
+		const json_t *one = json_array_get(denied, i);
+		const char *flag = exec_print_text(one, "flag");
+		const char *target = exec_print_text(one, "target");
+
+		(void)fprintf(
+		    err, "agentnode: %s: ", exec_print_text(one, "code"));
+		exec_print_tame(target, strlen(target), err);
+		(void)fprintf(err, "%s%s%s\n", flag[0] != '\0' ? " (" : "",
+		    flag, flag[0] != '\0' ? " would allow it)" : "");
+	}
+}
+
 static void
 exec_print_end(const json_t *result, FILE *err)
 {
@@ -184,6 +204,7 @@ exec_print(const json_t *result, FILE *out, FILE *err)
 	for (size_t i = 0; i < json_array_size(files); i++)
 		exec_print_file(json_array_get(files, i), err);
 	exec_print_skipped(result, err);
+	exec_print_denied(result, err);
 	if (!json_is_true(exec_print_get(result, "files_complete")))
 		(void)fprintf(err,
 		    "agentnode: the files it left are not all here: what came "

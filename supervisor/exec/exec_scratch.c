@@ -32,13 +32,27 @@
 static DIR *
 exec_scratch_list(int dir, const char *name)
 {
-	int fd = openat(
-	    dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd =
+	    openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 
 	if (list == NULL)
 		fd_close(&fd);
 	return list;
+}
+
+/* A directory that was closed to its owner. */
+static void
+exec_scratch_widen(int dir, const char *name)
+{
+	struct stat st;
+
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
+	    !S_ISDIR(st.st_mode) || (st.st_mode & S_IRWXU) == S_IRWXU)
+		return;
+	if (fchmodat(dir, name, S_IRWXU, 0) != 0)
+		log_event(LOG_WARN_LEVEL, "exec_scratch_closed",
+		    LOG_TEXT("detail", strerror(errno)));
 }
 
 static bool
@@ -56,14 +70,14 @@ exec_scratch_flatten(int top, const char *name, unsigned *next)
 	char moved[32];
 	DIR *list;
 
-	(void)fchmodat(top, name, S_IRWXU, 0);
+	exec_scratch_widen(top, name);
 	list = exec_scratch_list(top, name);
 	while (list != NULL && (entry = readdir(list)) != NULL) {
 		if (exec_scratch_is_dots(entry->d_name))
 			continue;
 		if (unlinkat(dirfd(list), entry->d_name, 0) == 0)
 			continue;
-		(void)fchmodat(dirfd(list), entry->d_name, S_IRWXU, 0);
+		exec_scratch_widen(dirfd(list), entry->d_name);
 		do
 			(void)snprintf(
 			    moved, sizeof(moved), ".gone-%u", (*next)++);
@@ -107,7 +121,8 @@ exec_scratch_drop(int above, const char *name, int fd)
 	}
 	if (unlinkat(above, name, AT_REMOVEDIR) != 0 && errno != ENOENT)
 		log_event(LOG_ERROR_LEVEL, "exec_scratch_left",
-		    LOG_TEXT("name", name), LOG_TEXT("detail", strerror(errno)));
+		    LOG_TEXT("name", name),
+		    LOG_TEXT("detail", strerror(errno)));
 }
 
 void
@@ -129,15 +144,11 @@ exec_scratch_sweep(int above)
 	const struct dirent *entry;
 
 	while (list != NULL && (entry = readdir(list)) != NULL) {
-		struct stat st;
 		int fd;
 
-		if (exec_scratch_is_dots(entry->d_name) ||
-		    fstatat(above, entry->d_name, &st, AT_SYMLINK_NOFOLLOW) !=
-			0 ||
-		    !S_ISDIR(st.st_mode))
+		if (exec_scratch_is_dots(entry->d_name))
 			continue;
-		(void)fchmodat(above, entry->d_name, S_IRWXU, 0);
+		exec_scratch_widen(above, entry->d_name);
 		fd = openat(above, entry->d_name,
 		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		if (fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0)
@@ -198,8 +209,8 @@ exec_scratch_new(struct exec_scratch *scratch_r, struct json_fault *fault)
 		exec_scratch_sweep(dir.fd);
 		if (exec_scratch_make(scratch_r) == RESULT_OK &&
 		    snprintf(scratch_r->path, sizeof(scratch_r->path), "%s/%s",
-			dir.path, scratch_r->name) <
-			(int)sizeof(scratch_r->path))
+			dir.path,
+			scratch_r->name) < (int)sizeof(scratch_r->path))
 			return RESULT_OK;
 	}
 	json_field_fault(fault, "no scratch directory in %.200s: %s",
@@ -255,8 +266,8 @@ exec_scratch_fill(const struct exec_scratch *scratch, int stream)
 			return RESULT_BAD;
 		name[header.path_len] = '\0';
 		at += (off_t)header.path_len;
-		if (!exec_scratch_file(scratch, name, header.mode, stream, at,
-			header.size))
+		if (!exec_scratch_file(
+			scratch, name, header.mode, stream, at, header.size))
 			return RESULT_SYSTEM;
 		at += (off_t)header.size;
 	}

@@ -15,7 +15,7 @@
 
 struct exec_scratch {
 	int above; /* owned: AGENTNODE_HOME/exec */
-	int fd;     /* owned, locked: the directory; -1: there is none */
+	int fd;    /* owned, locked: the directory; -1: there is none */
 	char name[EXEC_SCRATCH_NAME_MAX];
 	char path[EXEC_SCRATCH_PATH_MAX]; /* absolute */
 };

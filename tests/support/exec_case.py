@@ -64,8 +64,9 @@ class ExecCase:
             if state in engine_case.text(path):
                 found.append(engine_case.text(
                     os.path.dirname(path) + "/cmdline").replace("\0", " "))
-        found += os.listdir(os.path.join(state, "exec")) if os.path.isdir(
-            os.path.join(state, "exec")) else []
+        for name in glob.glob(os.path.join(state, "exec", "*")):
+            if os.path.basename(name) != "lock":
+                found.append(name)
         return found
 
 
