@@ -21,6 +21,7 @@ static const struct option command_exec_known[] = {
     {"max-output", required_argument, NULL, 'm'},
     {"mode", required_argument, NULL, 'o'},
     {"workspace", required_argument, NULL, 'w'},
+    {"approval", required_argument, NULL, 'v'},
     {"protect", required_argument, NULL, 'p'},
     {"writable", required_argument, NULL, 'r'},
     {"image", required_argument, NULL, 'g'}, {"json", no_argument, NULL, 'j'},
@@ -62,6 +63,8 @@ command_exec_option(struct exec_request *request, int option, char *value,
 	case 'w':
 		request->native.workspace = value;
 		return true;
+	case 'v':
+		return exec_request_approval(request, value, fault);
 	case 'p':
 		return exec_request_protect(request, value, fault);
 	case 'r':
@@ -136,7 +139,7 @@ const struct command command_exec_rows[] = {
 	"         [--input FILE]... [--allow ENTRY]... [--env NAME=VALUE]...\n"
 	"         [--timeout 10s] [--max-output 8k] [--json] [--i-know]\n"
 	"         [--image IMAGE] [--mode MODE] [--workspace DIR]\n"
-	"         [--protect PATH]... [--writable DIR]...\n"
+	"         [--protect PATH]... [--writable DIR]... [--approval WHEN]\n"
 	"         -- COMMAND [ARGUMENT]...\n"
 	"\n"
 	"The command gets no variable of yours, no network and an empty "
@@ -181,6 +184,9 @@ const struct command command_exec_rows[] = {
 	"  --protect PATH        one more that cannot be written in the "
 	"workspace\n"
 	"  --writable DIR        one more that can be written\n"
+	"  --approval on-request  native: ask on the terminal about a host "
+	"that\n"
+	"                        was refused, then run it again; or never\n"
 	"  --json                one JSON object\n"
 	"  --i-know              hand over what --env refuses, or full access; "
 	"the\n"

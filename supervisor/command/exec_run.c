@@ -24,6 +24,7 @@
 #include "supervisor/exec/exec_plan.h"
 #include "supervisor/exec/exec_print.h"
 #include "supervisor/exec/exec_result.h"
+#include "supervisor/native/native_grant.h"
 #include "supervisor/policy/audit.h"
 
 #define EXEC_RUN_SIGNALS 3U
@@ -38,8 +39,9 @@ enum exec_run_state {
 
 struct exec_run {
 	enum exec_run_state state; /* assigned in exec_run_enter alone */
-	const struct exec_request *request;
+	struct exec_request *request;
 	struct exec_plan plan;
+	struct native_denied denied; /* hosts, by the proxy */
 	struct run_log log;
 	struct event_base *base;
 	struct audit *audit;
@@ -163,6 +165,14 @@ exec_run_took(struct exec_run *run)
 }
 
 static void
+exec_run_on_decision(const json_t *body, void *context)
+{
+	struct exec_run *run = context;
+
+	native_denied_decision(&run->denied, body);
+}
+
+static void
 exec_run_on_exit(struct sandbox *sandbox, void *context)
 {
 	(void)sandbox;
@@ -270,6 +280,7 @@ exec_run_start_sandbox(struct exec_run *run)
 	static const struct sandbox_handlers handlers = {
 	    .on_go = exec_run_on_go,
 	    .on_exit = exec_run_on_exit,
+	    .on_decision = exec_run_on_decision,
 	    .on_end = exec_run_on_sandbox_end};
 	const struct exec_collect_ends *ends = exec_collect_ends(run->collect);
 	struct sandbox_spec *spec = &run->plan.spec;
@@ -402,7 +413,8 @@ exec_run_say(struct exec_run *run)
 	    .timed_out = run->timed_out,
 	    .duration_ms = run->duration_ms,
 	    .collected = run->collected,
-	    .native = &run->plan.native};
+	    .native = &run->plan.native,
+	    .denied = &run->denied};
 	json_t *result;
 
 	exec_native_end(&run->plan.native);
@@ -420,22 +432,78 @@ exec_run_say(struct exec_run *run)
 	return exec_result_code(&facts);
 }
 
-int
-exec_run(const struct exec_request *request)
+/* One yes at least: what was granted is allowed, and kept when it is to be.
+ * A grant that cannot be kept holds for this once. */
+static bool
+exec_run_granted(struct exec_run *run, struct native_approval *approval)
 {
-	struct exec_run run;
-	int code;
+	const char *workspace = run->plan.native.view->workspace;
+	struct exec_request_fault fault = {""};
+	struct json_fault kept = {""};
+	bool some = false;
 
-	memset(&run, 0, sizeof(run));
-	run.request = request;
-	run.outcome.exit_code = -1;
-	if (exec_run_prepare(&run)) {
-		run_log_open(&run.log, run.base, &run.plan.run);
-		if (event_loop_run(run.base) != RESULT_OK)
-			exec_run_fault(&run, "internal", "the loop gave up");
+	for (size_t i = 0; i < approval->count; i++) {
+		if (approval->asked[i].answer == NATIVE_APPROVAL_NO)
+			continue;
+		some |= exec_request_allow(
+		    run->request, approval->asked[i].target, &fault);
+		if (approval->asked[i].answer == NATIVE_APPROVAL_ALWAYS &&
+		    native_grant_add(workspace, approval->asked[i].target,
+			&kept) != RESULT_OK)
+			(void)command_error(COMMAND_DONE,
+			    "it is allowed this once: %s", kept.text);
 	}
-	code = exec_run_say(&run);
-	run_log_close(&run.log);
-	exec_run_clear(&run);
+	return some;
+}
+
+/* Is it to be run again? */
+static bool
+exec_run_asks(struct exec_run *run, struct native_approval *approval)
+{
+	size_t granted = 0;
+	int tty FD_CLEANUP = -1;
+
+	if (approval->mode != NATIVE_APPROVAL_ON_REQUEST ||
+	    run->plan.native.view == NULL || run->code[0] != '\0' ||
+	    native_approval_next(approval, &run->denied) == NULL ||
+	    native_approval_missing() != NULL)
+		return false;
+	approval->can_keep = run->plan.native.view->workspace[0] != '\0';
+	tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
+	return tty >= 0 &&
+	       native_approval_ask(approval, &run->denied, tty, &granted) ==
+		   RESULT_OK &&
+	       granted > 0 && exec_run_granted(run, approval);
+}
+
+static void
+exec_run_play(struct exec_run *run)
+{
+	run->outcome.exit_code = -1;
+	if (!exec_run_prepare(run))
+		return;
+	run_log_open(&run->log, run->base, &run->plan.run);
+	if (event_loop_run(run->base) != RESULT_OK)
+		exec_run_fault(run, "internal", "the loop gave up");
+}
+
+int
+exec_run(struct exec_request *request)
+{
+	struct native_approval approval = {.mode = request->approval};
+	struct exec_run run;
+	bool again;
+	int code = 0;
+
+	do {
+		memset(&run, 0, sizeof(run));
+		run.request = request;
+		exec_run_play(&run);
+		again = exec_run_asks(&run, &approval);
+		if (!again)
+			code = exec_run_say(&run);
+		run_log_close(&run.log);
+		exec_run_clear(&run);
+	} while (again);
 	return code;
 }

@@ -10,6 +10,6 @@
 
 /* Run to the end and print the result; returns the exit code of the
  * command line (exec_result.h). */
-int exec_run(const struct exec_request *request);
+int exec_run(struct exec_request *request);
 
 #endif

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/native/native_denied.h"
-
 #define EXEC_NATIVE_SCRATCH "/sandbox-home"
 #define EXEC_NATIVE_DANGER "/tmp" /* which is hidden by it */
 #define EXEC_NATIVE_CHANGED_MAX 64U
@@ -98,15 +96,11 @@ exec_native_changed(const struct exec_native *native)
 }
 
 json_t *
-exec_native_facts(const struct exec_native *native, const char *text)
+exec_native_facts(const struct exec_native *native)
 {
-	struct native_denied none;
 	const struct native_view *view = native->view;
 
-	memset(&none, 0, sizeof(none));
-	return json_pack("{s:s, s:s, s:o, s:o}", "mode",
+	return json_pack("{s:s, s:s, s:o}", "mode",
 	    exec_native_mode_name(view->mode), "workspace", view->workspace,
-	    "protected_changed", exec_native_changed(native), "denied",
-	    native_denied_json(&none, view, text != NULL ? text : "",
-		text != NULL ? strlen(text) : 0));
+	    "protected_changed", exec_native_changed(native));
 }

@@ -11,6 +11,7 @@
 #include <stdbool.h>
 
 #include "common/result.h"
+#include "supervisor/native/native_approval.h"
 #include "supervisor/native/native_place.h"
 #include "supervisor/native/native_view.h"
 
@@ -45,8 +46,8 @@ enum result exec_native_begin(const struct exec_native_choice *choice,
 void exec_native_end(struct exec_native *native);
 void exec_native_clear(struct exec_native *native);
 
-/* {"mode","workspace","protected_changed":[..],"denied":[..]} after the
- * end; text is what the command printed as errors, or NULL. Caller decrefs. */
-json_t *exec_native_facts(const struct exec_native *native, const char *text);
+/* {"mode","workspace","protected_changed":[..]} after the end. Caller
+ * decrefs. */
+json_t *exec_native_facts(const struct exec_native *native);
 
 #endif

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "common/log.h"
+#include "supervisor/native/native_grant.h"
 
 #define EXEC_PLAN_SHOWN_MAX 256U
 #define EXEC_PLAN_ENTRIES_MAX 4096U /* listed by name */
@@ -80,6 +81,36 @@ exec_plan_image(struct exec_plan *plan, const struct exec_request *request)
 	return RESULT_OK;
 }
 
+/* What a person allowed for this workspace for good. */
+static enum result
+exec_plan_granted(struct exec_plan *plan, struct exec_request *request)
+{
+	const struct native_view *view = plan->native.view;
+	struct exec_request_fault fault = {""};
+	json_t *entries = NULL;
+	enum result result = RESULT_OK;
+
+	if (view == NULL || view->workspace[0] == '\0')
+		return RESULT_OK;
+	result = native_grant_load(view->workspace, &entries, &plan->run.fault);
+	for (size_t i = 0; result == RESULT_OK && i < json_array_size(entries);
+	     i++) {
+		const char *entry =
+		    json_string_value(json_array_get(entries, i));
+
+		if (!exec_request_allow(request, entry, &fault)) {
+			json_field_fault(&plan->run.fault, "%s", fault.text);
+			result = RESULT_TOO_LONG;
+		}
+	}
+	json_decref(entries);
+	return result == RESULT_OK
+		   ? RESULT_OK
+		   : exec_plan_fail(plan, result, "bad_grants", NULL);
+}
+
+/* Nothing without an entry. Who is to be asked needs a proxy that says what
+ * was refused: one that lets nothing through. */
 static enum result
 exec_plan_egress(struct exec_plan *plan, const struct exec_request *request)
 {
@@ -92,6 +123,8 @@ exec_plan_egress(struct exec_plan *plan, const struct exec_request *request)
 		allow[i] = request->allow[i];
 	if (request->allow_count > 0)
 		result = run_entry_egress(&plan->run, &hosts, &plan->egress);
+	else if (request->approval == NATIVE_APPROVAL_ON_REQUEST)
+		plan->egress = json_pack("{s:[], s:[]}", "allow", "deny");
 	plan->spec.egress = plan->egress;
 	return result;
 }
@@ -199,7 +232,7 @@ exec_plan_policy(struct exec_plan *plan, const struct exec_request *request)
 				   : exec_plan_fail(plan, result, code, NULL);
 }
 
-/* Last of all: it holds places on the host. */
+/* Late: it holds places on the host. */
 static enum result
 exec_plan_places(struct exec_plan *plan, const struct exec_request *request)
 {
@@ -221,7 +254,7 @@ exec_plan_places(struct exec_plan *plan, const struct exec_request *request)
 }
 
 enum result
-exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
+exec_plan_make(struct exec_request *request, struct exec_plan *plan_r)
 {
 	struct exec_request_fault fault = {""};
 	const char *code = exec_request_check(request, &fault);
@@ -240,11 +273,13 @@ exec_plan_make(const struct exec_request *request, struct exec_plan *plan_r)
 	if (result == RESULT_OK)
 		result = exec_plan_image(plan_r, request);
 	if (result == RESULT_OK)
-		result = exec_plan_egress(plan_r, request);
-	if (result == RESULT_OK)
 		result = exec_plan_input(plan_r, request);
 	if (result == RESULT_OK)
 		result = exec_plan_places(plan_r, request);
+	if (result == RESULT_OK)
+		result = exec_plan_granted(plan_r, request);
+	if (result == RESULT_OK)
+		result = exec_plan_egress(plan_r, request);
 	if (result == RESULT_OK) {
 		exec_plan_env(plan_r, request);
 		exec_plan_spec(plan_r, request);

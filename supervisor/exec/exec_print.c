@@ -135,8 +135,7 @@ exec_print_skipped(const json_t *result, FILE *err)
 static void
 exec_print_denied(const json_t *result, FILE *err)
 {
-	const json_t *denied =
-	    exec_print_get(exec_print_get(result, "native"), "denied");
+	const json_t *denied = exec_print_get(result, "denied");
 
 	for (size_t i = 0; i < json_array_size(denied); i++) {
 		const json_t *one = json_array_get(denied, i);

@@ -133,6 +133,10 @@ exec_request_allow(struct exec_request *request, const char *entry,
 {
 	char *to;
 
+	for (size_t i = 0; i < request->allow_count; i++) {
+		if (strcmp(request->allow[i], entry) == 0)
+			return true;
+	}
 	if (request->allow_count == EXEC_REQUEST_ALLOW_MAX)
 		return exec_request_fail(fault_r, entry,
 		    "is one --allow too many: at most %u",
@@ -185,6 +189,16 @@ exec_request_mode(struct exec_request *request, const char *word,
 	return exec_request_fail(fault_r, word,
 	    "is no mode: it is read-only, workspace-write or "
 	    "danger-full-access");
+}
+
+bool
+exec_request_approval(struct exec_request *request, const char *word,
+    struct exec_request_fault *fault_r)
+{
+	if (native_approval_mode_parse(word, &request->approval))
+		return true;
+	return exec_request_fail(
+	    fault_r, word, "is no approval: it is on-request or never");
 }
 
 static bool
@@ -299,12 +313,13 @@ exec_request_native(
 {
 	const struct exec_native_choice *native = &request->native;
 	bool given = native->has_mode || native->workspace != NULL ||
-		     native->protect_count > 0 || native->writable_count > 0;
+		     native->protect_count > 0 || native->writable_count > 0 ||
+		     request->approval != NATIVE_APPROVAL_NEVER;
 
 	if (request->boundary != EXEC_NATIVE && given)
 		(void)snprintf(fault_r->text, sizeof(fault_r->text),
-		    "--mode, --workspace, --protect and --writable are for "
-		    "--boundary native");
+		    "--mode, --workspace, --protect, --writable and --approval "
+		    "are for --boundary native");
 	else if (request->boundary == EXEC_NATIVE && request->image != NULL)
 		(void)snprintf(fault_r->text, sizeof(fault_r->text),
 		    "--image is for --boundary container: native has none");

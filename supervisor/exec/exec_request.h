@@ -50,6 +50,7 @@ struct exec_request {
 	const char *image;   /* NULL: the configuration's */
 	bool json, i_know;
 	struct exec_native_choice native;
+	enum native_approval_mode approval;
 	const char *const *argv; /* NULL-terminated; borrowed */
 };
 
@@ -71,6 +72,8 @@ bool exec_request_env(struct exec_request *request, const char *entry,
     const char *host_home, struct exec_request_fault *fault_r);
 /* Of the native boundary alone. */
 bool exec_request_mode(struct exec_request *request, const char *word,
+    struct exec_request_fault *fault_r);
+bool exec_request_approval(struct exec_request *request, const char *word,
     struct exec_request_fault *fault_r);
 bool exec_request_protect(struct exec_request *request, const char *path,
     struct exec_request_fault *fault_r);

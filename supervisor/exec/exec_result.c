@@ -111,17 +111,21 @@ exec_result_files(json_t *result, const json_t *collected)
 		   result, "skipped", exec_result_skipped(collected)) == 0;
 }
 
-/* "native": what is special about that boundary, or null. */
+/* "native": what is special about that boundary, or null; "denied": hosts,
+ * and in that boundary paths that the command complained of. */
 static bool
 exec_result_native(json_t *result, const struct exec_result_facts *facts)
 {
-	bool is = facts->native != NULL && facts->native->view != NULL;
+	const struct native_view *view = facts->native->view;
+	const json_t *text = json_object_get(result, "stderr");
 
 	return json_object_set_new(result, "native",
-		   is ? exec_native_facts(facts->native,
-			    json_string_value(
-				json_object_get(result, "stderr")))
-		      : json_null()) == 0;
+		   view != NULL ? exec_native_facts(facts->native)
+				: json_null()) == 0 &&
+	       json_object_set_new(result, "denied",
+		   native_denied_json(facts->denied, view,
+		       json_string_value(text),
+		       view != NULL ? json_string_length(text) : 0)) == 0;
 }
 
 /* How it ended: its own code or signal, unless we ended it. */

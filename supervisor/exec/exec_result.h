@@ -22,8 +22,9 @@ struct exec_result_facts {
 	const char *code, *detail; /* "" when it ran and ended */
 	bool timed_out;
 	uint64_t duration_ms;
-	const json_t *collected;          /* as collect.h says, or NULL */
-	const struct exec_native *native; /* NULL: another boundary */
+	const json_t *collected;            /* as collect.h says, or NULL */
+	const struct exec_native *native;   /* of that boundary */
+	const struct native_denied *denied; /* hosts that were refused */
 };
 
 /* The whole result; caller decrefs. NULL: no memory. */
