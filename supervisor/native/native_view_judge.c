@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "supervisor/native/native_step.h"
+#include "supervisor/native/native_system.h"
 #include "supervisor/native/native_view.h"
 
 static const struct native_denial native_view_judge_none = {"", ""};
@@ -88,16 +89,19 @@ static struct native_denial
 native_view_judge_outside(
     const struct native_view *view, const char *path, bool write)
 {
+	const char *flag = "--input FILE";
+
 	if (native_step_below(path, view->agentnode))
 		return (struct native_denial){"path_hidden", ""};
-	if (native_step_below(path, view->home))
-		return (struct native_denial){
-		    "path_hidden", write && view->mode == NATIVE_WORKSPACE_WRITE
-				       ? "--writable DIR"
-				       : "--input FILE"};
-	return (struct native_denial){"path_outside",
-	    write && view->mode == NATIVE_WORKSPACE_WRITE ? "--writable DIR"
-							  : "--input FILE"};
+	if (write)
+		flag = view->mode == NATIVE_WORKSPACE_WRITE &&
+			       !native_system_owns(path)
+			   ? "--writable DIR"
+			   : "";
+	return (struct native_denial){native_step_below(path, view->home)
+					  ? "path_hidden"
+					  : "path_outside",
+	    flag};
 }
 
 struct native_denial

@@ -390,6 +390,7 @@ denials_name_the_flag(void **state)
 	    {"/usr/bin/x", true, "path_read_only", ""},
 	    {"/usr/bin/x", false, "", ""},
 	    {"/etc/shadow", false, "path_outside", "--input FILE"},
+	    {"/etc/hosts", true, "path_outside", ""},
 	    {"/srv/data", true, "path_outside", "--writable DIR"},
 	    {"../.ssh/id_rsa", false, "path_hidden", "--input FILE"},
 	    {"../.agentnode/config.json", false, "path_hidden", ""},
