@@ -88,12 +88,12 @@ tool_session_enter(struct tool_session *session, enum tool_session_state state,
 
 /* The one way to an end. The first code counts; "" is in order. */
 static void
-tool_session_close(
-    struct tool_session *session, const char *code, const char *detail)
+tool_session_close(void *context, const char *code, const char *detail)
 {
+	struct tool_session *session = context;
+
 	if (session->code[0] == '\0' && code[0] != '\0') {
-		(void)snprintf(
-		    session->code, sizeof(session->code), "%s", code);
+		(void)stpncpy(session->code, code, sizeof(session->code) - 1);
 		log_event(LOG_WARN_LEVEL, "tool_session_failed",
 		    LOG_TEXT("package", session->slug), LOG_TEXT("code", code),
 		    LOG_TEXT("detail", detail));
@@ -318,7 +318,7 @@ tool_session_start_desk(struct tool_session *session)
 		return result;
 	gate_part_guard(session->gate, session->desk);
 	return guard_live_new(session->base, session->desk, &session->plan,
-	    &session->options, &session->live);
+	    &session->options, tool_session_close, session, &session->live);
 }
 
 /* --- the sandbox -------------------------------------------------------- */

@@ -455,6 +455,7 @@ void
 agent_run_parts_free(struct agent_run *run)
 {
 	config_watch_free(&run->watch);
+	run_term_free(&run->term);
 	json_decref(run->narrowed);
 	run->narrowed = NULL;
 	tool_pool_free(&run->tools);

@@ -136,9 +136,21 @@ agent_run_policy_on_changed(bool lost, void *context)
 	config_free(&config);
 }
 
+/* Its attestation expired. */
+static void
+agent_run_policy_on_over(void *context, const char *code, const char *detail)
+{
+	agent_run_close(context, code, detail);
+}
+
 enum result
 agent_run_policy_start(struct agent_run *run)
 {
+	enum result result = run_term_new(run->base, &run->plan.run, 0,
+	    agent_run_policy_on_over, run, &run->term);
+
+	if (result != RESULT_OK)
+		return result;
 	return config_watch_new(run->base, agent_run_policy_on_changed, run,
 	    &run->watch, &run->plan.run.fault);
 }

@@ -18,6 +18,7 @@
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/audit.h"
+#include "supervisor/mcp/run_term.h"
 #include "supervisor/policy/config_watch.h"
 #include "supervisor/policy/run_record.h"
 #include "supervisor/sandbox.h"
@@ -55,6 +56,7 @@ struct agent_run {
 	struct tool_pool_spec pool; /* of tools */
 	struct run_record *record;  /* NULL: there was no sandbox */
 	struct config_watch *watch;
+	struct run_term *term;
 	json_t *narrowed; /* a grant whose record is on its way to disk */
 	struct agent_run_call calls[AGENT_RUN_CALLS_MAX]; /* of tools */
 	struct event *signals[AGENT_RUN_SIGNALS];

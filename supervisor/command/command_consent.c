@@ -18,8 +18,6 @@
 #include "supervisor/policy/consent.h"
 #include "supervisor/policy/secret_grant.h"
 
-#define COMMAND_CONSENT_ANSWER_MAX 16
-
 struct command_consent {
 	bool json, yes, run;
 	const char *lockfile, *lifetime, *slug;
@@ -56,64 +54,6 @@ command_consent_parse(int argc, char **argv, struct command_consent *consent_r)
 
 /* ---- add ---- */
 
-static void
-command_consent_print(const char *title, const json_t *list, const char *none)
-{
-	char clean[512];
-	const json_t *item;
-	size_t i;
-
-	if (json_array_size(list) == 0)
-		fprintf(stderr, "  %-9s %s\n", title, none);
-	json_array_foreach(list, i, item)
-	{
-		const char *text = json_string_value(item);
-
-		log_clean(text != NULL ? text : "?",
-		    text != NULL ? strlen(text) : 1, clean, sizeof(clean));
-		fprintf(stderr, "  %-9s %s\n", i == 0 ? title : "", clean);
-	}
-}
-
-static void
-command_consent_show(const struct secret_need *need)
-{
-	json_t *names = secret_need_names(need);
-	json_t *domains = secret_need_domains(need);
-	char clean[256];
-
-	log_clean(need->version, strlen(need->version), clean, sizeof(clean));
-	fprintf(
-	    stderr, "%s %s, %.71s\n", need->slug, clean, need->artifact_hash);
-	command_consent_print("reads", names, "nothing");
-	command_consent_print("reaches", domains, "no host");
-	json_decref(names);
-	json_decref(domains);
-}
-
-/* A person at a terminal, or --yes. Anything else is no. */
-static int
-command_consent_ask(const struct command_consent *consent)
-{
-	char answer[COMMAND_CONSENT_ANSWER_MAX] = "";
-	const char *silent = getenv("AGENTNODE_NON_INTERACTIVE");
-
-	if (consent->yes)
-		return COMMAND_DONE;
-	if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1 ||
-	    (silent != NULL && strcmp(silent, "") != 0 &&
-		strcmp(silent, "0") != 0))
-		return command_error(COMMAND_REFUSED,
-		    "there is no terminal to ask on: --yes consents to what "
-		    "is shown");
-	fprintf(stderr, "Give it these for %s? [y/N] ",
-	    consent->lifetime != NULL ? consent->lifetime : "90d");
-	if (fgets(answer, sizeof(answer), stdin) == NULL ||
-	    (strcmp(answer, "y\n") != 0 && strcmp(answer, "yes\n") != 0))
-		return command_error(COMMAND_REFUSED, "no consent was given");
-	return COMMAND_DONE;
-}
-
 static int
 command_consent_give(const struct command_consent *consent,
     const struct run_entry *run, const struct secret_need *need)
@@ -121,7 +61,7 @@ command_consent_give(const struct command_consent *consent,
 	struct command_ledger ledger = {NULL, NULL};
 	time_t expires = 0;
 	char until[40];
-	int code = command_consent_ask(consent);
+	int code = secret_consent_ask(consent->yes, consent->lifetime);
 
 	if (code == COMMAND_DONE)
 		code = command_ledger_open(&ledger);
@@ -159,7 +99,7 @@ command_consent_entry(
 		return command_error(COMMAND_NO,
 		    "%.60s asks for no secrets: there is nothing to consent to",
 		    consent->slug);
-	command_consent_show(&need);
+	secret_consent_show(&need);
 	return command_consent_give(consent, run, &need);
 }
 

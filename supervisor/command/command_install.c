@@ -17,6 +17,7 @@
 #include "supervisor/command/install_ask.h"
 #include "supervisor/command/install_services.h"
 #include "supervisor/command/install_slug.h"
+#include "supervisor/command/secret_consent.h"
 #include "supervisor/package/install_pack.h"
 #include "supervisor/package/lockfile.h"
 
@@ -218,7 +219,10 @@ command_install_run(struct command_install *run, const char *place)
 		&entry) != RESULT_OK)
 		return install_services_failed(
 		    &run->install, slug[0] != '\0' ? slug : place, run->json);
-	code = command_install_done(run, slug, entry);
+	code = secret_consent_install(
+	    &run->services.ledger, slug, entry, run->yes, run->lockfile);
+	if (code == COMMAND_DONE)
+		code = command_install_done(run, slug, entry);
 	json_decref(entry);
 	return code;
 }
@@ -263,7 +267,9 @@ const struct command command_install_rows[] = {
 	"signed index\nand its attestation are checked first, then the hash "
 	"of what it serves. Only\nsuch a package has a tier above "
 	"unverified.\n\n"
-	"  --yes             agree to what a tool pack asks for\n"
+	"  --yes             agree to what a tool pack asks for, and give it "
+	"the\n"
+	"                    secrets that it names, for 90 days\n"
 	"  --sandbox         build for the sandbox what the policy lets run on "
 	"the\n                    host (curated and trusted tool packs)\n"
 	"  --wheels DIR      python: take the dependencies from these files\n"

@@ -129,6 +129,18 @@ install_ask_dependencies(const struct install_pack *pack)
 		install_ask_list("needs", list, "name", "nothing");
 }
 
+/* What would be missed in silence otherwise. */
+static void
+install_ask_warnings(const json_t *warnings)
+{
+	const json_t *item;
+	size_t i;
+
+	json_array_foreach(warnings, i, item) fprintf(stderr, "  %-10s%s %s\n",
+	    i == 0 ? "warnings" : "", install_ask_text(item, "path", "?"),
+	    install_ask_text(item, "message", "?"));
+}
+
 static void
 install_ask_show(const struct install_pack *pack)
 {
@@ -154,6 +166,7 @@ install_ask_show(const struct install_pack *pack)
 	else
 		install_ask_tools(manifest);
 	install_ask_dependencies(pack);
+	install_ask_warnings(pack->read.report.warnings);
 }
 
 enum result

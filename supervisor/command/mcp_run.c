@@ -261,6 +261,12 @@ mcp_run_start_gate(struct mcp_run *run)
 	return result;
 }
 
+static void
+mcp_run_on_over(void *context, const char *code, const char *detail)
+{
+	mcp_run_close(context, code, detail);
+}
+
 static enum result
 mcp_run_start_desk(struct mcp_run *run)
 {
@@ -274,8 +280,8 @@ mcp_run_start_desk(struct mcp_run *run)
 	if (result != RESULT_OK)
 		return result;
 	gate_part_guard(run->gate, run->desk);
-	return guard_live_new(
-	    run->base, run->desk, &run->plan, run->options, &run->live);
+	return guard_live_new(run->base, run->desk, &run->plan, run->options,
+	    mcp_run_on_over, run, &run->live);
 }
 
 static void

@@ -24,6 +24,7 @@
 #include "supervisor/host/host_run.h"
 #include "supervisor/host/work_place.h"
 #include "supervisor/mcp/refusal_record.h"
+#include "supervisor/mcp/run_term.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/guard_desk.h"
 #include "supervisor/policy/log_files.h"
@@ -49,6 +50,7 @@ struct pack_run {
 	struct work_place *place;
 	struct gate_part *gate;
 	struct guard_desk *desk; /* takes the rate before anything starts */
+	struct run_term *term;
 	struct event *signals[PACK_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
@@ -239,7 +241,25 @@ pack_run_on_signal(evutil_socket_t number, short what, void *context)
 	pack_run_close(run, "", "a signal came");
 }
 
+static void
+pack_run_on_over(void *context, const char *code, const char *detail)
+{
+	pack_run_close(context, code, detail);
+}
+
 /* --- the start ---------------------------------------------------------- */
+
+static enum result
+pack_run_start_term(struct pack_run *run)
+{
+	enum result result = run_term_new(run->base, &run->plan.run,
+	    run->options->consent_once ? 0 : run->plan.secret.until,
+	    pack_run_on_over, run, &run->term);
+
+	if (result == RESULT_OK)
+		result = run_term_watch(run->term, &run->plan.run.fault);
+	return result;
+}
 
 static enum result
 pack_run_start_sandbox(struct pack_run *run)
@@ -307,7 +327,10 @@ static void
 pack_run_start(struct pack_run *run)
 {
 	pack_run_enter(run, PACK_RUN_OPEN, "the call is counted");
-	if (pack_run_start_sandbox(run) != RESULT_OK)
+	if (pack_run_start_term(run) != RESULT_OK)
+		pack_run_close(run, "policy_unavailable",
+		    "the configuration cannot be watched");
+	else if (pack_run_start_sandbox(run) != RESULT_OK)
 		pack_run_close(run, "internal", "out of memory");
 	else if (work_place_id(run->place)[0] == '\0')
 		return; /* there is no plan: its end says why, and comes soon */
@@ -438,6 +461,7 @@ pack_run_prepare(struct pack_run *run)
 static void
 pack_run_clear(struct pack_run *run)
 {
+	run_term_free(&run->term);
 	gate_part_free(&run->gate);
 	work_place_free(&run->place);
 	guard_desk_free(&run->desk);

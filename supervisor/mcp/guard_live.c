@@ -15,12 +15,13 @@ struct guard_live {
 	struct guard_desk *desk;
 	const struct mcp_run_plan *plan;
 	const struct mcp_run_options *options;
+	struct run_term *term;
 };
 
 static void
 guard_live_on_changed(bool lost, void *context)
 {
-	const struct guard_live *live = context;
+	struct guard_live *live = context;
 	const struct mcp_run_options *options = live->options;
 	bool agent = options->caller != NULL && options->caller->agent != NULL;
 	struct json_fault fault = {""};
@@ -33,6 +34,10 @@ guard_live_on_changed(bool lost, void *context)
 		guard_desk_rules(live->desk, NULL, NULL);
 		return;
 	}
+	if (!run_term_config(live->term, config)) {
+		config_free(&config);
+		return;
+	}
 	rates = guard_make_rates(config, options->slug, agent);
 	guard_desk_rules(live->desk,
 	    mcp_run_plan_guard(live->plan, options, config), &rates);
@@ -42,7 +47,7 @@ guard_live_on_changed(bool lost, void *context)
 enum result
 guard_live_new(struct event_base *base, struct guard_desk *desk,
     const struct mcp_run_plan *plan, const struct mcp_run_options *options,
-    struct guard_live **live_r)
+    run_term_over *over, void *context, struct guard_live **live_r)
 {
 	struct guard_live *live = calloc(1, sizeof(*live));
 	struct json_fault fault = {""};
@@ -54,8 +59,12 @@ guard_live_new(struct event_base *base, struct guard_desk *desk,
 	live->desk = desk;
 	live->plan = plan;
 	live->options = options;
-	result = config_watch_new(
-	    base, guard_live_on_changed, live, &live->watch, &fault);
+	result = run_term_new(base, &plan->run,
+	    options->consent_once ? 0 : plan->secret.until, over, context,
+	    &live->term);
+	if (result == RESULT_OK)
+		result = config_watch_new(
+		    base, guard_live_on_changed, live, &live->watch, &fault);
 	if (result != RESULT_OK)
 		guard_live_free(live_r);
 	return result;
@@ -67,6 +76,7 @@ guard_live_free(struct guard_live **live)
 	if (*live == NULL)
 		return;
 	config_watch_free(&(*live)->watch);
+	run_term_free(&(*live)->term);
 	free(*live);
 	*live = NULL;
 }

@@ -88,16 +88,15 @@ run_secret_refused(struct run_entry *run, const struct run_secret *secret,
 }
 
 static enum result
-run_secret_consent(struct run_entry *run, const struct run_secret *secret)
+run_secret_consent(struct run_entry *run, struct run_secret *secret)
 {
 	enum secret_grant_state state = SECRET_GRANT_NONE;
 	char key[DIGEST_HEX + 1];
-	time_t expires;
 	enum result result = secret_need_key(&secret->need, key);
 
 	if (result == RESULT_OK)
 		result = secret_grant_find(
-		    key, time(NULL), &state, &expires, &run->fault);
+		    key, time(NULL), &state, &secret->until, &run->fault);
 	if (result != RESULT_OK)
 		return run_entry_fail(
 		    run, result, "credentials_consent_unreadable");

@@ -20,6 +20,7 @@ struct run_secret {
 	bool has_block;
 	int block_fd;    /* owned while has_block; init_go.h */
 	json_t *names;   /* owned; of what is given, for the record */
+	time_t until;    /* the consent to them ends; 0: never */
 	json_t *sources; /* owned; name -> "environment" or a backend */
 };
 

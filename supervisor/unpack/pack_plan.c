@@ -25,11 +25,28 @@ pack_plan_make(const char *manager, bool wheels, json_t *requirements,
 	    packages != NULL ? packages : json_array(), "scripts", scripts);
 }
 
+/* Lists of dependencies that other tools read: what only they name would be
+ * missing in silence. */
+static void
+pack_plan_ignored(const struct pack_view *view, const char *const *names,
+    const char *instead, struct manifest_report *report)
+{
+	for (size_t i = 0; names[i] != NULL; i++)
+		if (pack_view_has(view, names[i]))
+			manifest_report_warn(report, names[i],
+			    "is not read: no dependency that it names is "
+			    "installed, only those of %s",
+			    instead);
+}
+
 /* Of the manifest and of requirements.txt; one name stands once. */
 static json_t *
 pack_plan_python(const struct pack_view *view, const json_t *manifest,
     struct manifest_report *report)
 {
+	static const char *const others[] = {"pyproject.toml", "setup.py",
+	    "setup.cfg", "Pipfile", "Pipfile.lock", "poetry.lock", "uv.lock",
+	    "pdm.lock", "requirements.in", "environment.yml", NULL};
 	const json_t *texts = json_object_get(manifest, "dependencies");
 	bool wheels = pack_view_has_in(view, PACK_PLAN_WHEELS, ".whl");
 	json_t *list = json_array(), *text;
@@ -53,6 +70,8 @@ pack_plan_python(const struct pack_view *view, const json_t *manifest,
 		    "is longer than %u bytes", REQUIREMENT_FILE_MAX);
 	if (bytes != NULL)
 		requirement_parse_file(bytes, len, wheels, list, report);
+	pack_plan_ignored(
+	    view, others, REQUIREMENT_FILE " and of the manifest", report);
 	if (wheels && json_array_size(list) == 0)
 		manifest_report_warn(report, PACK_PLAN_WHEELS,
 		    "is not used: no requirement names what is in it");
@@ -129,8 +148,11 @@ pack_plan_locked(const struct pack_view *view, const json_t *package,
 static json_t *
 pack_plan_node(const struct pack_view *view, struct manifest_report *report)
 {
+	static const char *const others[] = {"yarn.lock", "pnpm-lock.yaml",
+	    "bun.lock", "bun.lockb", "npm-shrinkwrap.json", NULL};
 	json_t *package, *plan;
 
+	pack_plan_ignored(view, others, "package-lock.json", report);
 	if (pack_view_has_in(view, PACK_PLAN_MODULES, "")) {
 		manifest_report_warn(report, PACK_PLAN_MODULES,
 		    "is in the package and taken as it is: nothing is "
