@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode probe`: what a task that means harm finds, in a sandbox or,
- * for comparison, on the host. The sandboxed one answers in fixed-size
+ * `agentnode probe`: what a task that means harm finds, behind a boundary
+ * or, for comparison, on the host. The sandboxed one answers in fixed-size
  * records; the one on the host is only started, with the caller's own
  * environment, which is the point.
  */
@@ -24,6 +24,7 @@
 
 struct command_probe {
 	bool json, on_host;
+	enum selftest_boundary boundary;
 	json_t *allow; /* canonical entries */
 	const char *words[COMMAND_PROBE_WORDS];
 	size_t word_count;
@@ -56,13 +57,26 @@ command_probe_allow(struct command_probe *probe, const char *text)
 }
 
 static void
+command_probe_boundary(struct command_probe *probe, const char *word)
+{
+	probe->on_host = strcmp(word, "host") == 0;
+	probe->boundary = SELFTEST_CONTAINER;
+	if (strcmp(word, "native") == 0)
+		probe->boundary = SELFTEST_NATIVE;
+	else if (!probe->on_host && strcmp(word, "container") != 0)
+		probe->fault = command_error(COMMAND_USAGE,
+		    "--boundary '%.40s' must be container, native or host",
+		    word);
+}
+
+static void
 command_probe_options(struct command_probe *probe, int argc, char **argv)
 {
 	static const struct option known[] = {{"json", 0, NULL, 'j'},
-	    {"on-host", 0, NULL, 'H'}, {"allow", 1, NULL, 'a'},
-	    {"url", 1, NULL, 'u'}, {"raw", 1, NULL, 'r'},
-	    {"metadata", 1, NULL, 'm'}, {"resolver", 1, NULL, 'n'},
-	    {NULL, 0, NULL, 0}};
+	    {"on-host", 0, NULL, 'H'}, {"boundary", 1, NULL, 'b'},
+	    {"allow", 1, NULL, 'a'}, {"url", 1, NULL, 'u'},
+	    {"raw", 1, NULL, 'r'}, {"metadata", 1, NULL, 'm'},
+	    {"resolver", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
 	int option;
 
 	opterr = 0;
@@ -71,7 +85,9 @@ command_probe_options(struct command_probe *probe, int argc, char **argv)
 		if (option == 'j')
 			probe->json = true;
 		else if (option == 'H')
-			probe->on_host = true;
+			command_probe_boundary(probe, "host");
+		else if (option == 'b')
+			command_probe_boundary(probe, optarg);
 		else if (option == 'a')
 			command_probe_allow(probe, optarg);
 		else if (option == 'u')
@@ -142,7 +158,7 @@ command_probe_print(const struct command_probe *probe, const json_t *rows)
 	for (size_t i = 0; i < json_array_size(rows); i++) {
 		const json_t *row = json_array_get(rows, i);
 
-		printf("%-16s %s\n",
+		printf("%-19s %s\n",
 		    json_string_value(json_object_get(row, "name")),
 		    json_string_value(json_object_get(row, "detail")));
 	}
@@ -161,7 +177,8 @@ command_probe_sealed(struct command_probe *probe)
 
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
-	if (config_text(config, "sandbox.image") == NULL) {
+	if (probe->boundary == SELFTEST_CONTAINER &&
+	    config_text(config, "sandbox.image") == NULL) {
 		config_free(&config);
 		return command_error(COMMAND_UNAVAILABLE,
 		    "no sandbox image is pinned; run 'agentnode sandbox "
@@ -171,8 +188,8 @@ command_probe_sealed(struct command_probe *probe)
 		egress =
 		    json_pack("{s:O, s:[]}", "allow", probe->allow, "deny");
 	probe->words[probe->word_count++] = "--records";
-	result = selftest_facts(
-	    config, probe->words, egress, &rows, detail, sizeof(detail));
+	result = selftest_facts(config, probe->boundary, probe->words, egress,
+	    &rows, detail, sizeof(detail));
 	code = result == RESULT_OK
 		   ? command_probe_print(probe, rows)
 		   : command_error(COMMAND_UNAVAILABLE, "%s",
@@ -204,21 +221,31 @@ command_probe_run(int argc, char **argv)
 
 const struct command command_probe_rows[] = {
     {"probe", "show what a task that means harm finds in a sandbox",
-	"Usage: agentnode probe [--allow ENTRY]... [--url URL] [--json]\n"
-	"       agentnode probe --on-host [--url URL]\n"
-	"Reads ~/.aws/credentials, looks for a secret in the environment,\n"
-	"opens a URL, asks a name server, dials a raw and the metadata\n"
-	"address, writes outside its scratch, looks for the engine's socket\n"
-	"and forks past its limit; prints what came of each. In a sandbox of\n"
-	"its own, or with --on-host as an ordinary program, to compare.\n"
+	"Usage: agentnode probe [--boundary BOUNDARY] [--allow ENTRY]...\n"
+	"                       [--url URL] [--json]\n"
+	"       agentnode probe --boundary host [--url URL]\n"
+	"Looks for credentials below HOME and below every home that the\n"
+	"password database names, and in the environment; opens a URL by the\n"
+	"proxy variables and by a socket of its own, asks a name server, "
+	"dials\n"
+	"a raw and the metadata address; writes outside its scratch, looks "
+	"for\n"
+	"the engine's socket and forks past its limit; prints what came of\n"
+	"each, names only. Behind a boundary of its own, or on the host as an\n"
+	"ordinary program, to compare.\n"
 	"\n"
-	"  --allow ENTRY       what the sandbox reaches; may be repeated\n"
+	"  --boundary BOUNDARY  container (the default): a sandbox; native: "
+	"the\n"
+	"                      operating system's walls, read-only; host: "
+	"none,\n"
+	"                      always JSON\n"
+	"  --allow ENTRY       what it reaches; may be repeated\n"
 	"  --url URL           the URL it opens\n"
 	"  --raw ADDRESS       dialled on port 443 (1.1.1.1)\n"
 	"  --metadata ADDRESS  dialled on port 80 (169.254.169.254)\n"
 	"  --resolver ADDRESS  asked for a name on port 53 (8.8.8.8)\n"
 	"  --json              one JSON object\n"
-	"  --on-host           no sandbox; always JSON\n"
+	"  --on-host           the same as --boundary host\n"
 	"\n"
 	"Example:\n"
 	"  agentnode probe --allow api.example.com \\\n"

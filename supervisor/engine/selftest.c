@@ -398,10 +398,12 @@ selftest_run(const struct config *config, enum selftest_boundary boundary,
 }
 
 enum result
-selftest_facts(const struct config *config, const char **argv,
-    const json_t *egress, json_t **rows_r, char *detail_r, size_t detail_size)
+selftest_facts(const struct config *config, enum selftest_boundary boundary,
+    const char **argv, const json_t *egress, json_t **rows_r, char *detail_r,
+    size_t detail_size)
 {
 	struct selftest test = {.config = config,
+	    .boundary = boundary,
 	    .probe = true,
 	    .spec = {.argv = argv, .egress = egress, .cwd = "/tmp"},
 	    .detail = detail_r,

@@ -28,11 +28,12 @@ enum result selftest_run(const struct config *config,
     char *detail_r, size_t detail_size);
 
 /* `probe`: run agentnode-probe with these words (argv[0] is replaced, must
- * ask for records) in a sandbox of its own that reaches what egress allows
+ * ask for records) behind a boundary of its own that reaches what egress allows
  * (as in sandbox_spec; NULL nothing). *rows_r (caller decrefs): [{"name",
  * "ok","detail"}]. RESULT_REFUSED: it did not start, detail_r says why. */
-enum result selftest_facts(const struct config *config, const char **argv,
-    const json_t *egress, json_t **rows_r, char *detail_r, size_t detail_size);
+enum result selftest_facts(const struct config *config,
+    enum selftest_boundary boundary, const char **argv, const json_t *egress,
+    json_t **rows_r, char *detail_r, size_t detail_size);
 
 /* Take the records in bytes (foreign: a container wrote them) into probes;
  * false when they are not exactly what a probe writes. Pure. */

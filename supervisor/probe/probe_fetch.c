@@ -53,15 +53,16 @@ probe_fetch_parse(const char *url, struct probe_fetch_url *url_r)
 	return url_r->port != 0;
 }
 
-/* The proxy of the environment, connected; *proxied_r false without one. */
+/* The proxy of the environment, connected; *proxied_r false without one, or
+ * when it is not asked. */
 static int
-probe_fetch_dial(const struct probe_fetch_url *url, bool *proxied_r)
+probe_fetch_dial(const struct probe_fetch_url *url, bool raw, bool *proxied_r)
 {
 	const char *proxy = getenv(url->tls ? "HTTPS_PROXY" : "HTTP_PROXY");
 	struct probe_fetch_url at;
 	int fd;
 
-	*proxied_r = proxy != NULL && *proxy != '\0';
+	*proxied_r = !raw && proxy != NULL && *proxy != '\0';
 	if (*proxied_r) {
 		if (probe_fetch_parse(proxy, &at))
 			return probe_dial_address(at.host, at.port);
@@ -182,8 +183,8 @@ probe_fetch_plain(int fd, const struct probe_fetch_url *url, bool proxied,
 	return false;
 }
 
-bool
-probe_fetch(const char *text, char *text_r, size_t size)
+static bool
+probe_fetch_open(const char *text, bool raw, char *text_r, size_t size)
 {
 	struct probe_fetch_url url;
 	bool proxied, reached;
@@ -193,7 +194,7 @@ probe_fetch(const char *text, char *text_r, size_t size)
 		(void)snprintf(text_r, size, "failed: not an http(s) URL");
 		return false;
 	}
-	fd = probe_fetch_dial(&url, &proxied);
+	fd = probe_fetch_dial(&url, raw, &proxied);
 	if (fd < 0) {
 		if (errno == ECONNREFUSED)
 			(void)snprintf(text_r, size, "refused");
@@ -207,4 +208,16 @@ probe_fetch(const char *text, char *text_r, size_t size)
 			  : probe_fetch_plain(fd, &url, proxied, text_r, size);
 	close(fd);
 	return reached;
+}
+
+bool
+probe_fetch(const char *text, char *text_r, size_t size)
+{
+	return probe_fetch_open(text, false, text_r, size);
+}
+
+bool
+probe_fetch_raw(const char *text, char *text_r, size_t size)
+{
+	return probe_fetch_open(text, true, text_r, size);
 }

@@ -15,5 +15,7 @@
  * "refused by the proxy, status 403 (host_not_allowed)", "failed: ...".
  * True when it was reached. */
 bool probe_fetch(const char *url, char *text_r, size_t size);
+/* The same by a socket of its own, whatever proxy the environment names. */
+bool probe_fetch_raw(const char *url, char *text_r, size_t size);
 
 #endif

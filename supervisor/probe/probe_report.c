@@ -16,9 +16,10 @@
 #include "supervisor/probe/probe_dial.h"
 #include "supervisor/probe/probe_fetch.h"
 #include "supervisor/probe/probe_output.h"
+#include "supervisor/probe/probe_secrets.h"
 #include "supervisor/probe/probe_try.h"
 
-#define PROBE_REPORT_FACTS 16U
+#define PROBE_REPORT_FACTS 24U
 #define PROBE_REPORT_ENTRIES 64U
 
 struct probe_report {
@@ -56,6 +57,20 @@ probe_report_credentials(struct probe_report *report)
 	    getenv("AWS_SECRET_ACCESS_KEY") != NULL ? "true" : "false");
 }
 
+/* What is there besides the one file and the one variable. */
+static void
+probe_report_secrets(struct probe_report *report)
+{
+	char text[PROBE_DETAIL_MAX];
+
+	probe_secrets_home(text, sizeof(text));
+	probe_report_add(report, "credential_files", text);
+	probe_secrets_database(text, sizeof(text));
+	probe_report_add(report, "passwd_credentials", text);
+	probe_secrets_environment(text, sizeof(text));
+	probe_report_add(report, "secrets_in_env", text);
+}
+
 static void
 probe_report_network(
     struct probe_report *report, const struct probe_options *options)
@@ -68,6 +83,8 @@ probe_report_network(
 	if (options->url != NULL) {
 		(void)probe_fetch(options->url, text, sizeof(text));
 		probe_report_add(report, "network", text);
+		(void)probe_fetch_raw(options->url, text, sizeof(text));
+		probe_report_add(report, "network_raw", text);
 	}
 	error = probe_network_ask(server);
 	if (error == 0)
@@ -182,7 +199,10 @@ static void
 probe_report_gather(
     struct probe_report *report, const struct probe_options *options)
 {
+	char text[PROBE_DETAIL_MAX];
+
 	probe_report_credentials(report);
+	probe_report_secrets(report);
 	probe_report_network(report, options);
 	probe_report_folder(report);
 	probe_report_dial(report, "raw_address",
@@ -192,6 +212,8 @@ probe_report_gather(
 	    80);
 	probe_report_probe(
 	    report, &probe_inside_list, "write_outside", options);
+	probe_secrets_write(text, sizeof(text));
+	probe_report_add(report, "write_homes", text);
 	probe_report_probe(report, &probe_place_list, "engine_socket", options);
 	probe_report_probe(
 	    report, &probe_limits_list, "limit_processes", options);
