@@ -8,42 +8,38 @@ import os
 import shutil
 import signal
 import subprocess
-import sys
 import time
 
 import harness
 from harness import check
 
 harness.need("git", "npm", "node", "/usr/bin/python3", "make", "cc")
-RUN = os.path.join(harness.BUILD, "tests", "run_sandbox")
 BASE = harness.folder()
 HOME = os.path.join(BASE, "user")
 STATE = os.path.join(HOME, ".agentnode")
 WORK = os.path.join(HOME, "project")
-NAMES = ["--env", "GIT_AUTHOR_NAME=a", "--env", "GIT_AUTHOR_EMAIL=a@b",
-         "--env", "GIT_COMMITTER_NAME=a", "--env", "GIT_COMMITTER_EMAIL=a@b"]
+NAMES = ["--i-know", *(word for name in ("AUTHOR", "COMMITTER") for word in (
+    "--env", f"GIT_{name}_NAME=a", "--env", f"GIT_{name}_EMAIL=a@b"))]
 os.makedirs(STATE, mode=0o700)
 os.makedirs(os.path.join(HOME, ".ssh"))
 os.makedirs(WORK)
 ENV = harness.environment(HOME)
-OUTCOME = os.path.join(BASE, "outcome.json")
 
 
-def words(mode, work, command, more=()):
-    return [RUN, "--native", mode, "--workspace", work, "--outcome", OUTCOME,
-            "--wall", "60", "--memory", str(1 << 30), *more, *NAMES, "--",
+def words(mode, work, command):
+    return [harness.AGENTNODE, "exec", "--boundary", "native", "--mode", mode,
+            "--workspace", work, "--timeout", "60s", "--json", *NAMES, "--",
             *command]
 
 
-def inside(*command, mode="workspace-write", work=WORK, more=(), timeout=90):
-    done = harness.run(*words(mode, work, command, more), env=ENV,
-                       timeout=timeout, cwd=work)
+def inside(*command, mode="workspace-write", work=WORK, timeout=90):
+    done = harness.run(*words(mode, work, command), env=ENV, timeout=timeout,
+                       cwd=work)
     try:
-        with open(OUTCOME, encoding="utf-8") as file:
-            done.outcome = json.load(file)
-        os.unlink(OUTCOME)
-    except (OSError, ValueError):
-        done.outcome = {}
+        done.outcome = json.loads(done.out)
+        done.out, done.err = done.outcome["stdout"], done.outcome["stderr"]
+    except ValueError:
+        done.outcome = {"code": "", "detail": done.err, "denied": []}
     return done
 
 
@@ -202,6 +198,8 @@ def protected_paths_hold():
     done = shell(text + "exit 0")
     check("no trick reaches a protected path",
           done.code == 0 and done.out == "", (done, done.outcome))
+    check("nothing on the host changed one either",
+          done.outcome["native"]["protected_changed"] == [], done.outcome)
     after = tree(WORK), open(os.path.join(WORK, ".git/config"),
                              encoding="utf-8").read()
     check("what is protected is as it was", before[1] == after[1], after[1])
@@ -226,8 +224,7 @@ def nothing_else_is_reached():
           open(SECRET, encoding="utf-8").read() == "PRIVATE", done)
     os.unlink(os.path.join(WORK, "out"))
     done = shell("echo x > new; echo x > README; echo ok > $TMPDIR/a; "
-                 "cat $TMPDIR/a", mode="read-only",
-                 more=["--env", "TMPDIR=/tmp"])
+                 "cat $TMPDIR/a", mode="read-only")
     check("read-only writes the scratch alone",
           done.out == "ok\n" and
           not os.path.exists(os.path.join(WORK, "new")), done)
@@ -265,8 +262,9 @@ def a_fresh_folder():
           sorted(os.listdir(fresh)) == ["f0", "f1", "f2", "f3", "file"],
           (os.listdir(fresh), done))
     done = shell("true", work=HOME)
-    check("a home is no workspace", done.code == 70 and "home" in done.err,
-          done)
+    check("a home is no workspace", done.code == 125 and
+          done.outcome["code"] == "view_refused" and
+          "home" in done.outcome["detail"], (done, done.outcome))
 
 
 tools_work()
