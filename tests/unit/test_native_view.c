@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <cmocka.h>
 
+#include "supervisor/native/native_protect.h"
 #include "supervisor/native/native_view.h"
 
 static char base[64];
@@ -418,6 +419,29 @@ denials_name_the_flag(void **state)
 	    "--mode workspace-write");
 }
 
+/* --- the documentation --------------------------------------------------- */
+
+static void
+the_docs_list_every_protected_path(void **state)
+{
+	FILE *file = fopen(AGENTNODE_SOURCE_DIR "/docs/native.md", "r");
+	char *text = calloc(1, 1 << 17), word[128];
+
+	(void)state;
+	assert_non_null(file);
+	assert_non_null(text);
+	assert_true(fread(text, 1, (1 << 17) - 1, file) > 1000);
+	assert_int_equal(fclose(file), 0);
+	assert_true(native_protect_count > 30);
+	for (size_t i = 0; i < native_protect_count; i++) {
+		(void)snprintf(
+		    word, sizeof(word), "`%s`", native_protect_table[i].path);
+		if (strstr(text, word) == NULL)
+			fail_msg("docs/native.md does not have %s", word);
+	}
+	free(text);
+}
+
 #define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int
@@ -436,6 +460,7 @@ main(void)
 	    CASE(flags_that_do_not_fit),
 	    CASE(no_view_shows_what_names_the_host),
 	    CASE(denials_name_the_flag),
+	    cmocka_unit_test(the_docs_list_every_protected_path),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
