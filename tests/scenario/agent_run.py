@@ -13,6 +13,7 @@ import time
 import agent_case
 import engine_case
 import harness
+import machine_pace
 import mcp_setup
 from harness import check
 
@@ -285,13 +286,11 @@ for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
     pids = ours()
     check(f"{victim} is alive and so is the agent",
           victim in pids and spinners(), pids)
-    begin = time.monotonic()
+    deadline = machine_pace.Deadline(1)
     os.kill(pids[victim], signal.SIGKILL)
-    harness.wait_until(lambda: not spinners(), 5)
-    seconds = time.monotonic() - begin
-    slowest = max(slowest, seconds)
     check(f"{victim} killed: the agent is dead within a second",
-          not spinners() and seconds < 1, seconds)
+          deadline.wait(lambda: not spinners()), deadline)
+    slowest = max(slowest, deadline.took or 0)
     check(f"{victim} killed: the run says so",
           run.communicate(timeout=30) and run.returncode != 0,
           run.returncode)

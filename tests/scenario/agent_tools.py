@@ -12,6 +12,7 @@ import time
 
 import engine_case
 import harness
+import machine_pace
 import mcp_setup
 import npm_cache
 from harness import check
@@ -176,19 +177,26 @@ def tool_dies(home):
 
 def supervisor_dies(home):
     process = start(home, "never")
-    harness.wait_until(lambda: len(containers(home)) == 2, 30)
-    time.sleep(1.5)
     inner = set()
-    for _, ident in containers(home):
-        inner |= set(engine_case.inside(ident))
+
+    def inside():
+        inner.clear()
+        for _, ident in containers(home):
+            inner.update(engine_case.inside(ident))
+        return len(inner) >= 4
+
+    harness.wait_until(inside, 60, step=0.2)
+    time.sleep(1)
+    inside()
+    dead, gone = machine_pace.Deadline(1), machine_pace.Deadline(5)
     process.kill()
-    process.communicate()
-    gone = harness.wait_until(
-        lambda: not any(os.path.exists(f"/proc/{pid}") for pid in inner), 1)
     check("i04: the supervisor killed: agent and tool are dead within a "
-          "second", len(inner) >= 4 and gone, inner)
-    check("i04: and out of the engine within five", harness.wait_until(
-        lambda: not containers(home), 5), containers(home))
+          "second", dead.wait(lambda: not any(os.path.exists(
+              f"/proc/{pid}") for pid in inner)) and len(inner) >= 4,
+          (dead, inner))
+    check("i04: and out of the engine within five", gone.wait(
+        lambda: not containers(home)), (gone, containers(home)))
+    process.communicate()
 
 
 def cancelled(home):

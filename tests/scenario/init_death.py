@@ -10,6 +10,7 @@ import sys
 from harness import check, finish
 from init_sandbox import (Run, make_image, namespace_of, seconds_until_dead,
                           variant)
+from machine_pace import Deadline
 
 LIMIT = 1.0
 
@@ -17,48 +18,48 @@ make_image()
 
 
 def after_supervisor(run, ready):
-    """Seconds from the supervisor's SIGKILL to the last process's death."""
-    if run.wait_for("stdout", text=ready) is None:
-        return None
+    """From the supervisor's SIGKILL to the last process's death: whether in
+    time, and the deadline."""
+    if run.wait_for(**ready) is None:
+        return False, None
     namespace = namespace_of(run.wait_for("hello")["pid"])
+    deadline = Deadline(LIMIT)
     os.kill(run.process.pid, signal.SIGKILL)
-    return seconds_until_dead(namespace)
+    took = seconds_until_dead(namespace)
+    return took is not None and deadline.ends(took), deadline
 
 
 def after_kill(*words, **more):
     """The same for INIT_KILL, told 1.5 s after the start; with its run."""
+    deadline = Deadline(LIMIT)
     run = Run(*words, options=("--kill-after", "1500"), **more).finish()
     killed, status = run.one("kill"), run.one("status")
-    if not killed or not status:
-        return None, run
-    return (status["ms"] - killed["ms"]) / 1000, run
+    in_time = bool(killed and status) and deadline.ends(
+        (status["ms"] - killed["ms"]) / 1000)
+    return in_time, deadline, run
 
 
 for attack, ready in (("bomb", "bomb"), ("stop", "stopping"),
                       ("scheduling", "spinning")):
     run = Run("attack_init", attack)
-    took = after_supervisor(run, ready)
-    check(f"i04_dead_after_supervisor_{attack}",
-          took is not None and took < LIMIT, (took, run.events))
-    print(f"# {attack}: {took:.3f} s after the supervisor's death"
-          if took is not None else f"# {attack}: never")
+    in_time, deadline = after_supervisor(
+        run, {"kind": "stdout", "text": ready})
+    check(f"i04_dead_after_supervisor_{attack}", in_time,
+          (deadline, run.events))
+    print(f"# {attack}: {deadline} after the supervisor's death")
     run.stop()
 
 run = Run("agentnode-probe", "--spin")
-namespace = namespace_of(run.wait_for("hello")["pid"])
-run.wait_for("go")
-os.kill(run.process.pid, signal.SIGKILL)
-took = seconds_until_dead(namespace)
-check("i04_dead_after_supervisor_at_once",
-      took is not None and took < LIMIT, took)
+in_time, deadline = after_supervisor(run, {"kind": "go"})
+check("i04_dead_after_supervisor_at_once", in_time, deadline)
 run.stop()
 
 for attack in ("bomb", "stop", "scheduling"):
-    took, run = after_kill("attack_init", attack)
-    check(f"i04_dead_after_kill_{attack}", took is not None and took < LIMIT
+    in_time, deadline, run = after_kill("attack_init", attack)
+    check(f"i04_dead_after_kill_{attack}", in_time
           and run.one("status").get("signal") == signal.SIGKILL,
-          (took, run.events))
-    print(f"# {attack}: {took} s after the order")
+          (deadline, run.events))
+    print(f"# {attack}: {deadline} after the order")
 
 # The guard filter is what keeps pid 1 scheduled like everybody else. How
 # long an idled pid 1 takes depends on the kernel's scheduler; that it can be
@@ -78,8 +79,9 @@ for name, init, answer in (("unguarded", variant("unguarded"), "success"),
         touched = touched[::2]
     check(f"{name}_pid1_is_{'' if answer == 'success' else 'not_'}touched",
           set(touched) == {answer == "success"}, touched)
-    took = after_supervisor(run, "spinning")
-    print(f"# {name}: {took} s after the supervisor's death")
+    _, deadline = after_supervisor(
+        run, {"kind": "stdout", "text": "spinning"})
+    print(f"# {name}: {deadline} after the supervisor's death")
     run.stop()
 
 # Orphans do not outlive the main program, whose code is kept.
@@ -103,8 +105,10 @@ print(len(socket.recv_fds(b, 1, 4)[1]))
 check("flood_hits_only_its_own_user", run.facts().get("in") is not None
       and other.stdout.strip() == "1", (run.output(), other))
 namespace = namespace_of(run.one("hello")["pid"])
+deadline = Deadline(LIMIT)
 os.kill(run.process.pid, signal.SIGKILL)
 took = seconds_until_dead(namespace)
-check("flood_dead_after_supervisor", took is not None and took < LIMIT, took)
+check("flood_dead_after_supervisor", took is not None and deadline.ends(took),
+      deadline)
 run.stop()
 finish()

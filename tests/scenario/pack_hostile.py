@@ -10,6 +10,7 @@ import time
 
 import engine_case
 import harness
+import machine_pace
 import pack_runs
 import schema_check
 from harness import check
@@ -334,17 +335,16 @@ def stopped():
             "ps", "--no-trunc", "-q", "--filter",
             "name=" + case.left()[0]).stdout.strip()
         inner = set(engine_case.inside(ident))
+        dead, gone = machine_pace.Deadline(1), machine_pace.Deadline(5)
         process.send_signal(number)
-        begin = time.monotonic()
+        check(f"i04: {name}: the tool is dead within a second", dead.wait(
+            lambda: not any(os.path.exists(f"/proc/{pid}")
+                            for pid in inner)) and inner, (dead, inner))
+        check(f"i04: {name}: nothing is left", gone.wait(
+            lambda: case.left() == []), (gone, case.left()))
         out, err = process.communicate(timeout=30)
         check(f"{name} ends the run", process.returncode in (137, -9) and
               out == b"", (process.returncode, out, err))
-        gone = harness.wait_until(lambda: not any(
-            os.path.exists(f"/proc/{pid}") for pid in inner), 1)
-        check(f"i04: {name}: the tool is dead within a second", inner and
-              gone and time.monotonic() - begin < 15, inner)
-        check(f"i04: {name}: nothing is left", harness.wait_until(
-            lambda: case.left() == [], 5), case.left())
 
 
 def pieces(names, where):

@@ -9,6 +9,7 @@ import time
 import consent_seal
 import engine_case
 import harness
+import machine_pace
 import mcp_setup
 from harness import check
 from tool_pool import DRIVE, Pool, odd_package
@@ -189,12 +190,13 @@ def dies(home):
     inner = set()
     for run in sandboxes(home):
         inner |= set(engine_case.inside(run))
+    deadline = machine_pace.Deadline(1)
     pool.process.kill()
     pool.process.wait()
-    gone = harness.wait_until(
-        lambda: not any(os.path.exists(f"/proc/{pid}") for pid in inner), 1)
+    gone = deadline.wait(
+        lambda: not any(os.path.exists(f"/proc/{pid}") for pid in inner))
     check("i04: with the supervisor every tool dies within a second",
-          bool(inner) and gone, inner)
+          bool(inner) and gone, (deadline, inner))
     harness.wait_until(lambda: not sandboxes(home), 10)
 
 

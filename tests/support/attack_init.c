@@ -220,11 +220,21 @@ lingering(void)
 	return client;
 }
 
+static long
+since(const struct timespec *from)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (now.tv_sec - from->tv_sec) * 1000 +
+	       (now.tv_nsec - from->tv_nsec) / 1000000;
+}
+
 /* How long an echo through the relay takes, ms; -1 when it fails. */
 static long
 echo(void)
 {
-	struct timespec from, to;
+	struct timespec from;
 	struct timeval limit = {20, 0};
 	char bytes[5] = "";
 	int fd;
@@ -238,12 +248,12 @@ echo(void)
 	    strcmp(bytes, "ping") != 0)
 		return -1;
 	close(fd);
-	clock_gettime(CLOCK_MONOTONIC, &to);
-	return (to.tv_sec - from.tv_sec) * 1000 +
-	       (to.tv_nsec - from.tv_nsec) / 1000000;
+	return since(&from);
 }
 
-/* Sends a lingering socket to the relay and drops its own copy. */
+/* Sends a lingering socket to the relay and drops its own copy. since: from
+ * before that to the echo's answer, so that a machine that was slow in between
+ * makes it longer only. */
 static int
 attack_linger(void)
 {
@@ -255,18 +265,21 @@ attack_linger(void)
 	    .msg_controllen = sizeof(room)};
 	struct cmsghdr *c = CMSG_FIRSTHDR(&header);
 	int relay = connect_relay("llm"), socket = lingering();
+	struct timespec from;
 
 	printf("before %ld ms\n", echo());
 	c->cmsg_level = SOL_SOCKET;
 	c->cmsg_type = SCM_RIGHTS;
 	c->cmsg_len = CMSG_LEN(sizeof(int));
 	memcpy(CMSG_DATA(c), &socket, sizeof(int));
+	clock_gettime(CLOCK_MONOTONIC, &from);
 	printf("send %s\n", sendmsg(relay, &header, MSG_NOSIGNAL) == 1
 				? "success"
 				: word(errno));
 	close(socket);
 	usleep(100000);
 	printf("after %ld ms\n", echo());
+	printf("since %ld ms\n", since(&from));
 	return 0;
 }
 
