@@ -6,6 +6,7 @@ their lists and counts; the result, the record of the run, its limits; and
 that a run ends with everything it started, however one of its parts dies."""
 import json
 import os
+import secrets
 import signal
 import subprocess
 import time
@@ -162,26 +163,34 @@ check("the audit chain is whole", case.run("audit", "verify").code == 0)
 # ---- the end of a run, whatever ends it -----------------------------------------
 
 
+# Other runs on this machine are none of ours.
+TOKEN = "spin-" + secrets.token_hex(8)
+sessions = set()
+
+
 def ours():
+    """Processes of the runs that spinning() began, by name."""
     out = {}
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
                 path = os.readlink(f"/proc/{entry}/exe")
+                session = os.getsid(int(entry))
             except OSError:
                 continue
-            if path.startswith(harness.BUILD):
+            if path.startswith(harness.BUILD) and session in sessions:
                 out[os.path.basename(path)] = int(entry)
     return out
 
 
 def spinners():
+    """The agents of those runs: they have what they were asked."""
     out = []
     for entry in os.listdir("/proc"):
         if entry.isdigit():
             try:
-                with open(f"/proc/{entry}/cmdline", "rb") as file:
-                    if b"AGENTNODE_AGENT" in file.read():
+                with open(f"/proc/{entry}/environ", "rb") as file:
+                    if TOKEN.encode() in file.read():
                         out.append(int(entry))
             except OSError:
                 pass
@@ -193,10 +202,11 @@ def spinning():
     calls = len(case.provider.calls)
     run = subprocess.Popen(
         [harness.AGENTNODE, "agent", "run", "py-agent", "--input",
-         '{"do":["llm","spin"]}'],
+         json.dumps({"do": ["llm", "spin"], "token": TOKEN})],
         env=harness.environment(case.home, **case.session.agent()),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True)
+        stderr=subprocess.PIPE, text=True, start_new_session=True)
+    sessions.add(run.pid)
     harness.wait_until(lambda: len(case.provider.calls) > calls
                        and spinners(), 30)
     time.sleep(0.2)
