@@ -165,7 +165,7 @@ check("the audit chain is whole", case.run("audit", "verify").code == 0)
 
 # Other runs on this machine are none of ours.
 TOKEN = "spin-" + secrets.token_hex(8)
-sessions = set()
+known = set()  # pids of the runs, and of children that were seen
 
 
 def ours():
@@ -175,10 +175,13 @@ def ours():
         if entry.isdigit():
             try:
                 path = os.readlink(f"/proc/{entry}/exe")
-                session = os.getsid(int(entry))
-            except OSError:
+                stat = engine_case.text(f"/proc/{entry}/stat")
+                parent = int(stat.rpartition(")")[2].split()[1])
+            except (OSError, IndexError):
                 continue
-            if path.startswith(harness.BUILD) and session in sessions:
+            if path.startswith(harness.BUILD) and known & {
+                    int(entry), parent}:
+                known.add(int(entry))
                 out[os.path.basename(path)] = int(entry)
     return out
 
@@ -205,8 +208,8 @@ def spinning():
          json.dumps({"do": ["llm", "spin"], "token": TOKEN})],
         env=harness.environment(case.home, **case.session.agent()),
         stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-        stderr=subprocess.PIPE, text=True, start_new_session=True)
-    sessions.add(run.pid)
+        stderr=subprocess.PIPE, text=True)
+    known.add(run.pid)
     harness.wait_until(lambda: len(case.provider.calls) > calls
                        and spinners(), 30)
     time.sleep(0.2)
