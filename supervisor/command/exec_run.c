@@ -24,6 +24,7 @@
 #include "supervisor/exec/exec_plan.h"
 #include "supervisor/exec/exec_print.h"
 #include "supervisor/exec/exec_result.h"
+#include "supervisor/exec/exec_turn.h"
 #include "supervisor/native/native_grant.h"
 #include "supervisor/policy/audit.h"
 
@@ -55,6 +56,7 @@ struct exec_run {
 	bool exited, ended, collect_ended, timed_out;
 	struct sandbox_outcome outcome;
 	json_t *collected; /* owned */
+	int turn;          /* of starting; -1: it runs, or there was none */
 	char id[32];
 	char code[SANDBOX_CODE_MAX], detail[512]; /* first fault of ours */
 };
@@ -236,6 +238,7 @@ exec_run_begins(struct exec_run *run)
 	    .tv_usec = (suseconds_t)(run->plan.timeout_ms % 1000U) * 1000};
 
 	run->go_ms = event_loop_now_ms();
+	fd_close(&run->turn);
 	(void)event_add(run->timer, &limit);
 }
 
@@ -360,6 +363,7 @@ exec_run_prepare(struct exec_run *run)
 {
 	if (!exec_run_decide(run))
 		return false;
+	run->turn = exec_turn_take();
 	if (exec_run_events(run) != RESULT_OK) {
 		exec_run_fault(run, "internal", "out of memory");
 		return false;
@@ -383,6 +387,7 @@ exec_run_prepare(struct exec_run *run)
 static void
 exec_run_clear(struct exec_run *run)
 {
+	fd_close(&run->turn);
 	exec_collect_free(&run->collect);
 	sandbox_free(&run->sandbox);
 	host_run_free(&run->host);
@@ -479,7 +484,7 @@ exec_run_asks(struct exec_run *run, struct native_approval *approval)
 static void
 exec_run_play(struct exec_run *run)
 {
-	run->outcome.exit_code = -1;
+	run->outcome.exit_code = run->turn = -1;
 	if (!exec_run_prepare(run))
 		return;
 	run_log_open(&run->log, run->base, &run->plan.run);

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # exec: any command with nothing but what it is handed.
 add_unit_test(exec_request LIBRARIES exec_pure)
+add_unit_test(exec_result LIBRARIES exec_pure)
 add_unit_test(result_reader LIBRARIES unpack_pure)
 add_fuzz_target(exec_request LIBRARIES exec_pure)
 add_fuzz_target(result_reader LIBRARIES unpack_pure)
@@ -8,3 +9,4 @@ add_scenario(exec_run TIMEOUT 200)
 add_scenario(exec_demo TIMEOUT 120)
 add_scenario(exec_hostile TIMEOUT 240)
 add_scenario(exec_native TIMEOUT 180)
+add_scenario(exec_load TIMEOUT 900)

@@ -65,7 +65,7 @@ class ExecCase:
                 found.append(engine_case.text(
                     os.path.dirname(path) + "/cmdline").replace("\0", " "))
         for name in glob.glob(os.path.join(state, "exec", "*")):
-            if os.path.basename(name) != "lock":
+            if os.path.isdir(name):
                 found.append(name)
         return found
 

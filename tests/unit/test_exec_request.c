@@ -238,6 +238,52 @@ boundaries(void **state)
 	assert_false(exec_request_boundary(&request, "", &fault));
 }
 
+/* What is for one boundary is refused in the others. */
+static void
+natives(void **state)
+{
+	static const char *const argv[] = {"true", NULL};
+
+	(void)state;
+	request.argv = argv;
+	assert_false(exec_request_mode(&request, "write", &fault));
+	setup(NULL);
+	request.argv = argv;
+	assert_true(exec_request_mode(&request, "workspace-write", &fault));
+	assert_string_equal(exec_request_check(&request, &fault), "bad_args");
+	request.boundary = EXEC_NATIVE;
+	assert_null(exec_request_check(&request, &fault));
+	assert_true(exec_request_protect(&request, "x", &fault));
+	assert_true(exec_request_writable(&request, "/x", &fault));
+	assert_false(exec_request_protect(&request, "", &fault));
+	assert_null(exec_request_check(&request, &fault));
+	assert_true(exec_request_mode(&request, "read-only", &fault));
+	assert_string_equal(exec_request_check(&request, &fault), "bad_args");
+	setup(NULL);
+	request.argv = argv;
+	request.boundary = EXEC_NATIVE;
+	assert_true(exec_request_mode(&request, "danger-full-access", &fault));
+	assert_string_equal(
+	    exec_request_check(&request, &fault), "danger_refused");
+	assert_non_null(strstr(fault.text, "--i-know"));
+	request.i_know = true;
+	assert_null(exec_request_check(&request, &fault));
+	request.image = "x";
+	assert_string_equal(exec_request_check(&request, &fault), "bad_args");
+	setup(NULL);
+	request.argv = argv;
+	assert_false(exec_request_approval(&request, "always", &fault));
+	assert_true(exec_request_approval(&request, "on-request", &fault));
+	assert_string_equal(exec_request_check(&request, &fault), "bad_args");
+	setup(NULL);
+	request.argv = argv;
+	request.boundary = EXEC_POLICY;
+	assert_true(exec_request_allow(&request, "a.example:443", &fault));
+	assert_true(exec_request_allow(&request, "a.example:443", &fault));
+	assert_int_equal(request.allow_count, 1);
+	assert_string_equal(exec_request_check(&request, &fault), "bad_args");
+}
+
 int
 main(void)
 {
@@ -250,6 +296,7 @@ main(void)
 	    cmocka_unit_test_setup(variables_of_the_table, setup),
 	    cmocka_unit_test_setup(variables_together, setup),
 	    cmocka_unit_test_setup(boundaries, setup),
+	    cmocka_unit_test_setup(natives, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
