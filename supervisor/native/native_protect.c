@@ -9,11 +9,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/openat2.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/native/native_gitconfig.h"
 
 /* A file below that is ALWAYS, outside of .git, stands in the launcher's
  * /etc/gitexclude too (native_own.c). */
@@ -291,6 +293,38 @@ native_protect_more(const struct native_protect_walk *from, const char *given)
 	return native_protect_walk(&walk);
 }
 
+/* Hooks and includes that the config says are elsewhere in the workspace. */
+static enum result
+native_protect_named(const struct native_protect_walk *walk)
+{
+	struct open_how how = {
+	    .flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
+	    .resolve =
+		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
+	int fd FD_CLEANUP = (int)syscall(
+	    SYS_openat2, walk->root->fd, ".git/config", &how, sizeof(how));
+	struct native_gitconfig places = {.count = 0};
+	char *text = NULL;
+	size_t len = 0;
+	enum result result;
+
+	if (fd < 0)
+		return RESULT_OK; /* there is none, or git cannot read it */
+	result = fd_read_all(fd, NATIVE_GITCONFIG_BYTES_MAX, &text, &len);
+	if (result == RESULT_OK)
+		result =
+		    native_gitconfig_read(text, len, walk->root->path, &places);
+	free(text);
+	if (result != RESULT_OK)
+		return native_step_fault(walk->plan, result,
+		    "%s/.git/config: it cannot be read for the hooks and "
+		    "includes it names (at most %u of them)",
+		    walk->root->path, NATIVE_GITCONFIG_PLACES_MAX);
+	for (size_t i = 0; i < places.count && result == RESULT_OK; i++)
+		result = native_protect_more(walk, places.places[i]);
+	return result;
+}
+
 /* A directory git would take for a repository without a .git. */
 static bool
 native_protect_bare(const struct native_given *root)
@@ -321,6 +355,8 @@ native_protect_pass(struct native_step_plan *plan,
 		walk.path += 5;
 		result = native_protect_walk(&walk);
 	}
+	if (result == RESULT_OK)
+		result = native_protect_named(&walk);
 	if (strcmp(root->path, plan->view->workspace) != 0)
 		return result;
 	for (size_t i = 0; i < choice->protect_count && result == RESULT_OK;

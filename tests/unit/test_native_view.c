@@ -419,6 +419,34 @@ denials_name_the_flag(void **state)
 	    "--mode workspace-write");
 }
 
+static void
+places_the_config_names_are_protected(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+	FILE *out;
+
+	(void)state;
+	folder("u/proj/.git");
+	folder("u/proj/tools");
+	folder("u/proj/tools/hooks");
+	out = fopen(at("u/proj/.git/config"), "wx");
+	assert_non_null(out);
+	assert_true(fputs("[core]\n\thooksPath = tools/hooks # ours\n"
+			  "[include]\n\tpath = \"../git.inc\"\n"
+			  "\tpath = ~/.shared\n\tpath = ../../outside\n"
+			  "[alias]\n\tpath = nothing\n",
+			out) >= 0);
+	assert_int_equal(fclose(out), 0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(strstr(users_part(), "\nrw /u/proj/tools\n"));
+	assert_non_null(strstr(users_part(), "\nro /u/proj/tools/hooks\n"));
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/git.inc\n"));
+	assert_null(strstr(users_part(), "outside"));
+	assert_null(strstr(users_part(), "shared"));
+	assert_null(strstr(users_part(), "nothing"));
+}
+
 /* --- the documentation --------------------------------------------------- */
 
 static void
@@ -460,6 +488,7 @@ main(void)
 	    CASE(flags_that_do_not_fit),
 	    CASE(no_view_shows_what_names_the_host),
 	    CASE(denials_name_the_flag),
+	    CASE(places_the_config_names_are_protected),
 	    cmocka_unit_test(the_docs_list_every_protected_path),
 	};
 
