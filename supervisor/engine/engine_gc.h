@@ -6,6 +6,8 @@
  * it by label:
  *   agentnode.run=<run id>   a container of a sandbox
  *   agentnode.tmp=<run id>   a throwaway container or volume of an install
+ *   agentnode.filling=<run id>  a sealed volume: one that its install was
+ *                            killed over, before a lockfile was noted
  */
 #ifndef SUPERVISOR_ENGINE_ENGINE_GC_H
 #define SUPERVISOR_ENGINE_ENGINE_GC_H
@@ -15,6 +17,10 @@
 
 #include "common/result.h"
 #include "supervisor/engine/engine_host.h"
+
+#define ENGINE_GC_FILLING "agentnode.filling"
+/* Beside a volume's _data: the lockfiles that name it (volume_users.h). */
+#define ENGINE_GC_USERS "agentnode-lockfiles.json"
 
 struct engine_gc; /* opaque */
 

@@ -5,6 +5,7 @@
  * remove something without one of our labels.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,6 +33,7 @@ static const struct engine_gc_run_kind engine_gc_run_kinds[] = {
     {"container", "agentnode.run", "Names"},
     {"container", "agentnode.tmp", "Names"},
     {"volume", "agentnode.tmp", "Name"},
+    {"volume", ENGINE_GC_FILLING, "Name"},
 };
 
 static enum result
@@ -82,6 +84,21 @@ engine_gc_run_list(const struct engine_host *host,
 	return result;
 }
 
+/* A sealed volume that some lockfile may name, or that cannot be looked at:
+ * only one that is there without the list is known to be nobody's. */
+static bool
+engine_gc_run_has_users(const struct engine_host *host, const char *name)
+{
+	char folder[ENGINE_MEMORY_PATH_MAX + 256];
+	char list[sizeof(folder) + sizeof(ENGINE_GC_USERS) + 1];
+
+	(void)snprintf(
+	    folder, sizeof(folder), "%s/%s", host->memory.volume_path, name);
+	(void)snprintf(list, sizeof(list), "%s/" ENGINE_GC_USERS, folder);
+	return access(folder, F_OK) != 0 || access(list, F_OK) == 0 ||
+	       errno != ENOENT;
+}
+
 /* The name of one listed thing when it is a leftover, else NULL. */
 static const char *
 engine_gc_run_leftover(const struct engine_host *host,
@@ -94,6 +111,10 @@ engine_gc_run_leftover(const struct engine_host *host,
 	if (json_is_array(name))
 		name = json_array_get(name, 0);
 	if (run == NULL || run_lock_is_alive(&host->files, run))
+		return NULL;
+	if (strcmp(kind->label, ENGINE_GC_FILLING) == 0 &&
+	    (json_string_value(name) == NULL ||
+		engine_gc_run_has_users(host, json_string_value(name))))
 		return NULL;
 	return json_string_value(name);
 }

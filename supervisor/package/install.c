@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/run_lock.h"
 #include "supervisor/package/install_build.h"
 #include "supervisor/package/install_entry.h"
 #include "supervisor/package/install_facts.h"
@@ -71,7 +72,7 @@ install_fill(struct install *install, const struct install_tree *tree,
     const char *version, const struct volume *volume)
 {
 	return volume_fill(install->host, volume, install->request->slug,
-	    version, tree->hash, tree->tar_fd, &install->fault);
+	    version, tree->hash, install->run, tree->tar_fd, &install->fault);
 }
 
 /* Open the mountpoint and compare what is there with what was judged. */
@@ -382,11 +383,20 @@ enum result
 install_run(struct install *install, json_t **entry_r)
 {
 	struct install_tree tree = {.tar_fd = -1};
+	struct run_lock lock;
 	enum result result = install_fetch(install, &tree);
 
 	*entry_r = NULL;
-	if (result == RESULT_OK)
+	if (result == RESULT_OK &&
+	    run_lock_new(&install->host->files, &lock) != RESULT_OK)
+		result = install_fault_set(&install->fault, RESULT_SYSTEM,
+		    "home_unusable", "the lock of this run cannot be made");
+	else if (result == RESULT_OK) {
+		install->run = lock.id;
 		result = install_finish(install, &tree, entry_r);
+		install->run = NULL;
+		run_lock_end(&install->host->files, &lock);
+	}
 	fd_close(&tree.tar_fd);
 	if (result != RESULT_OK) {
 		json_decref(*entry_r);

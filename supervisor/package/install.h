@@ -62,6 +62,7 @@ struct install {
 	struct audit *audit;
 	struct engine_host *host;
 	const struct install_request *request;
+	const char *run; /* id of its lock, while a volume is filled */
 	void (*progress)(const char *line); /* printable; may be NULL */
 	int watch_fd; /* the gate writes a build's lines to it; -1: none */
 	struct install_fault fault;

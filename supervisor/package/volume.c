@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_gc.h"
 
 #define VOLUME_CALL_MS 60000U
 #define VOLUME_FILL_MS (1800U * 1000U)
@@ -82,12 +83,12 @@ volume_call(const struct engine_host *host, const char *const *argv,
 
 static enum result
 volume_create(const struct engine_host *host, const struct volume *volume,
-    const char *slug, const char *version, const char *hash, char *detail_r,
-    size_t detail_size)
+    const char *slug, const char *version, const char *hash, const char *run,
+    char *detail_r, size_t detail_size)
 {
-	char package[128], release[192], content[128];
+	char package[128], release[192], content[128], filling[64];
 	const char *argv[] = {host->memory.podman, "volume", "create",
-	    "--label=agentnode=pack", package, release, content, "--",
+	    "--label=agentnode=pack", package, release, content, filling, "--",
 	    volume->name, NULL};
 
 	(void)snprintf(
@@ -96,6 +97,8 @@ volume_create(const struct engine_host *host, const struct volume *volume,
 	    release, sizeof(release), "--label=agentnode.version=%s", version);
 	(void)snprintf(
 	    content, sizeof(content), "--label=agentnode.hash=%s", hash);
+	(void)snprintf(
+	    filling, sizeof(filling), "--label=" ENGINE_GC_FILLING "=%s", run);
 	return volume_call(
 	    host, argv, -1, VOLUME_CALL_MS, detail_r, detail_size);
 }
@@ -111,15 +114,15 @@ volume_is_full(const char *detail)
 
 enum result
 volume_fill(const struct engine_host *host, const struct volume *volume,
-    const char *slug, const char *version, const char *hash, int tar_fd,
-    struct install_fault *fault)
+    const char *slug, const char *version, const char *hash, const char *run,
+    int tar_fd, struct install_fault *fault)
 {
 	const char *argv[] = {
 	    host->memory.podman, "volume", "import", volume->name, "-", NULL};
 	struct install_fault unused = {.code = ""};
 	char detail[512] = "";
 	enum result result = volume_create(
-	    host, volume, slug, version, hash, detail, sizeof(detail));
+	    host, volume, slug, version, hash, run, detail, sizeof(detail));
 
 	if (result == RESULT_REFUSED && strstr(detail, "already exists"))
 		return RESULT_EXISTS;

@@ -27,10 +27,12 @@ enum result volume_plan(const struct engine_host *host, const char *slug,
 enum result volume_open(const struct volume *volume, int *fd_r);
 
 /* Create with labels and fill from tar_fd (offset 0, borrowed); removed
- * again on any failure. RESULT_EXISTS: there is one of that name. */
+ * again on any failure. RESULT_EXISTS: there is one of that name. run is the
+ * id of a run lock: when nobody holds it and no lockfile was noted beside
+ * the volume (volume_users.h), it is a leftover for gc. */
 enum result volume_fill(const struct engine_host *host,
     const struct volume *volume, const char *slug, const char *version,
-    const char *hash, int tar_fd, struct install_fault *fault);
+    const char *hash, const char *run, int tar_fd, struct install_fault *fault);
 
 /* Remove by name. RESULT_NOT_FOUND when there is none; RESULT_REFUSED when
  * a container uses it. */

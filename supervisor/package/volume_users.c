@@ -10,9 +10,10 @@
 #include <string.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/engine_gc.h"
 #include "supervisor/package/lockfile.h"
 
-#define VOLUME_USERS_FILE "agentnode-lockfiles.json"
+#define VOLUME_USERS_FILE ENGINE_GC_USERS
 #define VOLUME_USERS_BYTES_MAX (1U << 20)
 
 static enum result
