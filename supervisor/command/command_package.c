@@ -17,6 +17,7 @@
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/command/package_verdict.h"
+#include "supervisor/host/host_run.h"
 #include "supervisor/command/registry_info.h"
 #include "supervisor/package/lockfile.h"
 
@@ -92,7 +93,7 @@ command_package_row(const struct package_verdict_host *host, const char *slug,
 
 	package_verdict_make(host, slug, entry, &verdict);
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, s:b, "
-			 "s:s, s:s}",
+			 "s:s, s:s, s:s, s:s*}",
 	    "package", slug, "version", command_package_text(entry, "version"),
 	    "type", command_package_text(entry, "package_type"), "runtime",
 	    command_package_text(entry, "runtime"), "tier",
@@ -100,7 +101,8 @@ command_package_row(const struct package_verdict_host *host, const char *slug,
 	    verdict.source, "installed_at",
 	    command_package_text(entry, "installed_at"), "consent",
 	    verdict.agreed, "runnable", verdict.runnable, "code", verdict.code,
-	    "fault", verdict.fault.text);
+	    "fault", verdict.fault.text, "place", verdict.place, "boundary",
+	    strcmp(verdict.place, "host") == 0 ? HOST_RUN_WORDS : NULL);
 }
 
 /* ---- list ---- */
@@ -135,14 +137,17 @@ command_package_print_rows(const json_t *rows, const char *path)
 		bool good = json_is_true(json_object_get(row, "runnable"));
 		const char *claim = command_package_text(row, "claimed_tier");
 
-		printf("%-32s  %-12s  %-10s  %-10s  %s%s%s%s\n",
+		bool on_host = json_object_get(row, "boundary") != NULL;
+
+		printf("%-32s  %-12s  %-10s  %-10s  %s%s%s%s%s\n",
 		    command_package_text(row, "package"),
 		    command_package_text(row, "version"),
 		    command_package_text(row, "type"),
 		    command_package_text(row, "tier"),
 		    good ? "" : "cannot run: ",
 		    command_package_text(row, good ? "source" : "fault"),
-		    claim[0] != '\0' ? "; the lockfile claims " : "", claim);
+		    claim[0] != '\0' ? "; the lockfile claims " : "", claim,
+		    on_host ? "; on the host: " HOST_RUN_WORDS : "");
 	}
 	if (json_array_size(rows) == 0)
 		fprintf(stderr, "nothing is installed in %s\n", path);
@@ -295,7 +300,7 @@ command_package_print(const json_t *row)
 {
 	static const char *const texts[] = {"package", "version", "type",
 	    "runtime", "tier", "claimed_tier", "source", "installed_at",
-	    "volume", "hash", "run", "fault"};
+	    "place", "boundary", "volume", "hash", "run", "fault"};
 	const json_t *saved = json_object_get(row, "saved_bytes");
 
 	for (size_t i = 0; i < sizeof(texts) / sizeof(texts[0]); i++) {

@@ -85,6 +85,10 @@ package_verdict_make(const struct package_verdict_host *host, const char *slug,
 	verdict_r->agreed =
 	    mcp_consent_given(&host->consent, slug, entry, &missing);
 	verdict_r->runnable = whole && allowed && verdict_r->agreed;
+	verdict_r->place = !allowed                     ? "refused"
+			   : run.kind == BOUNDARY_SKILL ? "nothing"
+			   : run.on_host                ? "host"
+							: "sandbox";
 	if (!whole && broken.text[0] != '\0')
 		verdict_r->fault = broken;
 	else if (!allowed)

@@ -27,6 +27,9 @@ struct package_verdict {
 	const char *claim; /* of the entry, when it differs; else "" */
 	bool agreed;       /* the user of this host did */
 	bool runnable;     /* whole, allowed and agreed */
+	/* Where its code runs: "sandbox", "host", "nothing" (a skill has
+	 * none), "refused". */
+	const char *place;
 	char code[RUN_ENTRY_CODE_MAX]; /* of the boundary; "" */
 	char source[512];              /* what to install to get the same; "" */
 	struct json_fault fault;       /* why it is not runnable */

@@ -116,7 +116,7 @@ doctor_package_place(struct doctor *doctor, struct doctor_finding *finding)
 	}
 	doctor_say(finding, true, "%s: %s",
 	    run->kind == BOUNDARY_SKILL ? "runs no code"
-	    : run->on_host              ? "on the host"
+	    : run->on_host              ? "on the host (policy, not a boundary)"
 					: "in the sandbox",
 	    run->verdict.reason);
 }
@@ -189,6 +189,23 @@ doctor_package_secrets(struct doctor *doctor, struct doctor_finding *finding)
 	    secret_grant_state_text(state));
 }
 
+/* On the host no engine is asked. */
+static void
+doctor_package_folder(
+    const struct doctor *doctor, struct doctor_finding *finding)
+{
+	const char *path = json_string_value(
+	    json_object_get(doctor->package->entry, "host_path"));
+	struct stat info;
+
+	if (path == NULL || stat(path, &info) != 0)
+		doctor_say(finding, false, "its folder %.300s is not there",
+		    path != NULL ? path : "");
+	else
+		doctor_say(finding, true,
+		    "its folder %.300s is there (every run hashes it)", path);
+}
+
 static void
 doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 {
@@ -197,14 +214,17 @@ doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 	struct stat info;
 
 	doctor_fix(finding, "agentnode install %s", doctor->slug);
+	if (doctor->package != NULL && doctor->package->on_host) {
+		doctor_package_folder(doctor, finding);
+		return;
+	}
 	if (doctor->package == NULL || !doctor->has_host) {
 		doctor_say(finding, false,
 		    doctor->package == NULL ? DOCTOR_PACKAGE_MISSING
 					    : "there is no engine to ask");
 		return;
 	}
-	if (doctor->package->kind == BOUNDARY_SKILL ||
-	    doctor->package->on_host) {
+	if (doctor->package->kind == BOUNDARY_SKILL) {
 		doctor_say(finding, true, "it needs none");
 		return;
 	}

@@ -186,11 +186,20 @@ def installed():
     explained = agentnode(home, "explain", "host-tools")
     check("explain says it", "on the host, by policy and without a boundary"
           in explained.out, explained)
-    info = agentnode(home, "info", "host-tools", "--json").json()
+    shown = agentnode(home, "info", "host-tools", "--json")
+    info = shown.json()
+    fault = schema_check.check_text(
+        shown.out, harness.SOURCE, "info") or schema_check.check_text(
+        agentnode(home, "list", "--json").out, harness.SOURCE, "list")
+    check("info and list fit their schemas", fault == "", fault)
     check("info says it", info["build_mode"] == "host"
-          and info["runnable"] is True, info)
+          and info["runnable"] is True and info["place"] == "host"
+          and info["boundary"] == WORDS, info)
+    listed = agentnode(home, "list")
+    check("list says it", "on the host: " + WORDS in listed.out, listed)
     doctor = agentnode(home, "sandbox", "doctor", "host-tools", timeout=120)
-    check("doctor says it", "on the host" in doctor.out, doctor)
+    check("doctor says it", "on the host (policy, not a boundary)"
+          in doctor.out and "every run hashes it" in doctor.out, doctor)
 
 
 def looked():
