@@ -133,6 +133,7 @@ host_run_parts_on_tree(enum result result, const char *detail, void *context)
 
 	if (result == RESULT_OK) {
 		run->tree_good = true;
+		event_active(run->later, EV_TIMEOUT, 0); /* ends the hasher */
 		host_run_ready(run);
 		return;
 	}
@@ -242,6 +243,7 @@ host_run_parts_start(struct host_run *run)
 	host_run_fault(run, "start_failed",
 	    "agentnode-host or agentnode-unpack cannot be started: are they "
 	    "installed? (see `agentnode sandbox doctor`)");
+	run->outcome.removed = run->watch == NULL;
 	if (run->watch == NULL)
 		host_run_enter(run, HOST_RUN_RECORD, "nothing was started");
 	else
