@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 #include "supervisor/engine/go_memfd.h"
 #include "supervisor/init/init_go.h"
 #include "supervisor/package/run_secret.h"
@@ -154,6 +155,8 @@ host_plan_go(struct host_plan *plan, const struct host_spec *spec,
 		return host_plan_fail(fault, RESULT_BAD, "bad_spec",
 		    "program and folder are absolute paths, and every word of "
 		    "the environment is NAME=VALUE");
+	log_escape(spec->argv[0], strlen(spec->argv[0]), plan->program,
+	    sizeof(plan->program));
 	result = go_memfd_new(spec->argv, spec->env, spec->cwd,
 	    spec->has_result ? INIT_GO_RESULT : 0, &plan->go_fd);
 	if (result != RESULT_OK)

@@ -18,6 +18,7 @@
 
 struct host_plan {
 	char kind[32], package[128], version[64], tier[16];
+	char program[128]; /* for sentences: cut, escaped */
 	struct host_setup setup;
 	struct engine_files files;        /* of a package: where its lock is */
 	struct run_lock lock;             /* held while a package's run lives */

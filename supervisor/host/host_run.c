@@ -149,7 +149,7 @@ static void
 host_run_status(struct host_run *run, const struct host_status *status)
 {
 	struct sandbox_outcome *outcome = &run->outcome;
-	char detail[160];
+	char detail[256];
 
 	run->has_status = true;
 	outcome->exit_code = status->exit_code;
@@ -160,7 +160,7 @@ host_run_status(struct host_run *run, const struct host_status *status)
 	if (status->exec_errno != 0) {
 		outcome->started = false;
 		(void)snprintf(detail, sizeof(detail),
-		    "the command cannot be started: %s",
+		    "%s cannot be started on the host: %s", run->plan.program,
 		    strerror(status->exec_errno));
 		host_run_fault(run, "exec_failed", detail);
 	}

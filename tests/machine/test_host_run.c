@@ -323,6 +323,9 @@ test_host_run_missing(void **state)
 	test.spec.argv = argv;
 	test_host_run_loop(&test);
 	assert_string_equal(test.outcome.code, "exec_failed");
+	assert_string_equal(test.outcome.detail,
+	    "/nonexistent/program cannot be started on the host: No such file "
+	    "or directory");
 	assert_false(test.outcome.started);
 	assert_true(test.outcome.removed);
 	test_host_run_close(&test);

@@ -21,7 +21,7 @@ import schema_check
 from harness import agentnode, check
 from registry_world import Key, Registry, configure, home_with, need, pack
 
-harness.need("podman", "unshare")
+harness.need("podman", "unshare", "/usr/bin/node")
 need()
 WORDS = "policy, not a boundary"
 TOKEN = os.urandom(8).hex()
@@ -98,6 +98,18 @@ def source(slug, more=""):
         "tools.py": CODE, "tests.txt": TOKEN + "\n"}, slug)
 
 
+def node_source():
+    return mcp_setup.package({
+        "agentnode.yaml": MANIFEST.format(
+            slug="node-tools", more="", tools=TOOL.format(name="look")).replace(
+                "runtime: python", "runtime: node").replace(
+                "tools:look", "./tools.mjs:look"),
+        "tools.mjs": "export function look() {\n"
+                     "  return {cwd: process.cwd(), home: process.env.HOME,"
+                     " count: Object.keys(process.env).length};\n}\n",
+        "tests.txt": TOKEN + "\n"}, "node-tools")
+
+
 class Shop:
     def __init__(self):
         self.folder = harness.folder()
@@ -116,6 +128,9 @@ class Shop:
                                  ("net-tools", "trusted", restricted)):
             pack(source(slug, more), os.path.join(self.folder, slug + ".tgz"))
             self.registry.add(slug, "1.0.0", slug + ".tgz", tier=tier)
+        pack(node_source(), os.path.join(self.folder, "node-tools.tgz"))
+        self.registry.add("node-tools", "1.0.0", "node-tools.tgz",
+                          tier="curated")
         self.registry.write()
         configure(home, **home_with(self.registry))
 
@@ -292,6 +307,17 @@ def killed():
     took = time.monotonic() - begin
     check("kill -9 of the supervisor: its tree is dead within 1 s",
           dead and took < 1, f"{took:.2f} s {pids(path)}")
+
+
+def node():
+    install("node-tools")
+    done = tool("look", slug="node-tools")
+    said = done.json()
+    check("a pack in JavaScript too", done.code == 0
+          and said["place"] == "host" and said["result"] == {
+              "cwd": entry("node-tools")["host_path"],
+              "home": os.path.join(state, "host", "node-tools", "home"),
+              "count": 15}, done)
 
 
 def secret():
@@ -526,6 +552,7 @@ def main():
         looked()
         ended()
         killed()
+        node()
         secret()
         called_by_agent()
         changed()
