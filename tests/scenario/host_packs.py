@@ -324,17 +324,10 @@ def secret():
     """A secret that was consented to: in the environment of the command and
     nowhere else."""
     value = "s3cr3t-" + os.urandom(8).hex()
-    install("key-tools")
-    done = tool("look", slug="key-tools", HOST_TOOLS_KEY=value)
-    check("without consent it does not run", done.code == 125
-          and done.json()["error"]["code"] == "credentials_consent_missing",
-          done)
-    done = agentnode(home, "consent", "add", "key-tools", "--yes")
-    check("the consent is given", done.code == 0, done)
+    install("key-tools")  # --yes consents to it
     done = tool("look", slug="key-tools", HOST_TOOLS_KEY=value)
     said = done.json()
-    check("with it the tool has it", done.code == 0
-          and said["place"] == "host"
+    check("the tool has it", done.code == 0 and said["place"] == "host"
           and said["result"]["env"].get("HOST_TOOLS_KEY") == value, done)
     found = subprocess.run(["grep", "-rlF", value, state],
                            capture_output=True, text=True).stdout
@@ -342,6 +335,12 @@ def secret():
     launch = records("launch")[-1]
     check("the record has its name", launch["secrets"] == ["HOST_TOOLS_KEY"],
           launch)
+    done = agentnode(home, "consent", "revoke", "key-tools")
+    check("the consent is taken back", done.code == 0, done)
+    done = tool("look", slug="key-tools", HOST_TOOLS_KEY=value)
+    check("without it there is no run", done.code == 125
+          and done.json()["error"]["code"] == "credentials_consent_revoked",
+          done)
 
 
 def called_by_agent():
