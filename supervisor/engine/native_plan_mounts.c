@@ -15,11 +15,12 @@ static const char *
 native_plan_mounts_point(
     struct native_plan *native, const char *path, const char *end)
 {
-	char *point = native->points[native->point_count];
 	size_t used = 0;
+	char *point;
 
 	if (native->point_count >= 2 * NATIVE_LAUNCH_STEPS_MAX)
 		return NULL;
+	point = native->points[native->point_count];
 	for (const char *at = path; *at != '\0'; at++) {
 		bool escape = strchr(" \t\n\\", *at) != NULL;
 
