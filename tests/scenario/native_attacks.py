@@ -154,4 +154,38 @@ check("read-only: the workspace is not written", done.code == 2 and
 done = run(folder, "/bin/cat", "host-link", mode="read-only")
 check("read-only: a link out of it leads nowhere", done.code == 1 and
       "the host's" not in done.out, done)
+
+# The network: none, or egress-proxy's listeners inside, as in a container.
+REACH = """
+import socket
+for address, ask in ((("127.0.0.1", 3128), b"CONNECT other.example:443 "
+                      b"HTTP/1.1\\r\\nHost: other.example:443\\r\\n"
+                      b"\\r\\n"), (("api.example.com", 443), b"hello")):
+    try:
+        with socket.create_connection(address, 5) as end:
+            end.sendall(ask)
+            print("reached", end.recv(400).split(b"\\r\\n\\r\\n")[0])
+    except OSError as error:
+        print("refused", type(error).__name__)
+"""
+
+
+def reach(*options):
+    return harness.run(
+        RUN, "--native", "read-only", *options, "--outcome",
+        os.path.join(HOME, "outcome"), "--", PYTHON, "-c",
+        REACH, timeout=60,
+        env=harness.environment(HOME))
+
+
+done = reach()
+check("without --allow there is no way out", done.out.splitlines() ==
+      ["refused ConnectionRefusedError", "refused gaierror"], done)
+done = reach("--allow", "api.example.com:443")
+lines = done.out.splitlines()
+check("with --allow a host that is not named is refused by the proxy",
+      len(lines) == 2 and "403" in lines[0] and "not_allowed" in
+      lines[0].lower().replace("-", "_"), (done, outcome()))
+check("and a named one has its own listener inside",
+      lines[1:] in (["reached b''"], ["refused ConnectionResetError"]), lines)
 harness.finish()
