@@ -1,0 +1,238 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * agentnode-native with records that must not start anything: not sealed,
+ * not valid, and sources that are not what was looked at (a link, a device,
+ * a socket, another file than before). Each ends with its code and one
+ * sentence that names what is wrong.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cmocka.h>
+
+#include "supervisor/native/native_launch.h"
+
+#define PROGRAM AGENTNODE_BUILD_DIR "/libexec/agentnode/agentnode-native"
+#define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
+
+static char place[] = "/tmp/native-launcher-XXXXXX";
+static struct native_launch *launch;
+static char said[2048];
+
+static const char *
+below(const char *name)
+{
+	static char path[256];
+
+	(void)snprintf(path, sizeof(path), "%s/%s", place, name);
+	return path;
+}
+
+static int
+setup(void **state)
+{
+	struct native_launch_step *one;
+
+	(void)state;
+	launch = calloc(1, native_launch_size(1));
+	if (launch == NULL)
+		return -1;
+	launch->magic = NATIVE_LAUNCH_MAGIC;
+	launch->version = NATIVE_LAUNCH_VERSION;
+	launch->size = (uint32_t)native_launch_size(1);
+	launch->rootless = geteuid() != 0;
+	launch->uid = launch->gid = 1879100000;
+	launch->step_count = 1;
+	(void)snprintf(launch->hostname, sizeof(launch->hostname), "sandbox");
+	(void)snprintf(launch->home, sizeof(launch->home), "/home");
+	one = &launch->steps[0];
+	one->owner = -1;
+	one->step.kind = NATIVE_STEP_BIND;
+	(void)snprintf(one->step.target, sizeof(one->step.target), "/x");
+	return 0;
+}
+
+static int
+teardown(void **state)
+{
+	(void)state;
+	free(launch);
+	return 0;
+}
+
+static void
+source(const char *path)
+{
+	(void)snprintf(launch->steps[0].step.source,
+	    sizeof(launch->steps[0].step.source), "%s", path);
+}
+
+static int
+record(int seals)
+{
+	int fd = memfd_create("record", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	assert_true(fd >= 0);
+	assert_int_equal(
+	    write(fd, launch, launch->size), (ssize_t)launch->size);
+	if (seals != 0)
+		assert_int_equal(fcntl(fd, F_ADD_SEALS, seals), 0);
+	return fd;
+}
+
+/* Its exit code; what it said is in said. fd -1: no record at all. */
+static int
+start(int fd)
+{
+	char *const argv[] = {(char *)(uintptr_t) "agentnode-native", NULL};
+	char *const env[] = {NULL};
+	int ends[2], status = 0;
+	ssize_t got;
+	pid_t pid;
+
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		/* Out of the way of the numbers the program expects. */
+		int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 64);
+		int err = fcntl(ends[1], F_DUPFD_CLOEXEC, 64);
+		int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 64);
+
+		for (int to = INIT_CONTROL_FD; to < NATIVE_LAUNCH_FD; to++)
+			(void)dup2(null, to);
+		(void)close(NATIVE_LAUNCH_FD);
+		if (high >= 0)
+			(void)dup2(high, NATIVE_LAUNCH_FD);
+		(void)dup2(err, STDERR_FILENO);
+		(void)execve(PROGRAM, argv, env);
+		_exit(99);
+	}
+	(void)close(ends[1]);
+	got = read(ends[0], said, sizeof(said) - 1);
+	said[got > 0 ? got : 0] = '\0';
+	(void)close(ends[0]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	if (fd >= 0)
+		(void)close(fd);
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static void
+refused(int fd, const char *words)
+{
+	assert_int_equal(start(fd), NATIVE_LAUNCH_EXIT_START);
+	if (strstr(said, words) == NULL)
+		fail_msg("\"%s\" does not say \"%s\"", said, words);
+	assert_ptr_equal(strchr(said, '\n'), said + strlen(said) - 1);
+}
+
+static void
+test_record(void **state)
+{
+	(void)state;
+	source("/usr");
+	refused(-1, "agentnode alone starts this program");
+	refused(record(0), "agentnode alone starts this program");
+	refused(record(SEALS & ~F_SEAL_WRITE), "agentnode alone");
+	launch->uid = 0;
+	refused(record(SEALS), "the launch record is not valid");
+}
+
+static void
+test_sources(void **state)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int end = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+
+	(void)state;
+	source(below("missing"));
+	refused(record(SEALS), "missing: No such file");
+	assert_int_equal(mkdir(below("real"), 0755), 0);
+	assert_int_equal(mkdir(below("real/in"), 0755), 0);
+	assert_int_equal(symlink("real", below("link")), 0);
+	source(below("link"));
+	refused(record(SEALS), "link");
+	source(below("link/in")); /* on the way */
+	refused(record(SEALS), "link/in: Too many levels of symbolic links");
+	source("/dev/null");
+	refused(record(SEALS), "neither a file nor a directory: /dev/null");
+	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.100s",
+	    below("socket"));
+	assert_int_equal(
+	    bind(end, (struct sockaddr *)&address, sizeof(address)), 0);
+	source(below("socket"));
+	refused(record(SEALS), "neither a file nor a directory");
+	(void)close(end);
+	assert_int_equal(mkfifo(below("fifo"), 0600), 0);
+	source(below("fifo"));
+	refused(record(SEALS), "neither a file nor a directory");
+}
+
+/* Looked at, then replaced by another one of the same name. */
+static void
+test_replaced(void **state)
+{
+	struct native_step *step = &launch->steps[0].step;
+	struct stat info;
+
+	(void)state;
+	assert_int_equal(mkdir(below("first"), 0755), 0);
+	assert_int_equal(stat(below("first"), &info), 0);
+	step->dev = info.st_dev;
+	step->ino = info.st_ino;
+	source(below("first"));
+	assert_int_equal(mkdir(below("second"), 0755), 0);
+	assert_int_equal(rmdir(below("first")), 0);
+	assert_int_equal(symlink("second", below("first")), 0);
+	refused(record(SEALS), "first");
+	assert_int_equal(unlink(below("first")), 0);
+	assert_int_equal(mkdir(below("first"), 0755), 0);
+	assert_int_equal(stat(below("second"), &info), 0);
+	step->ino = info.st_ino;
+	refused(record(SEALS), "replaced since it was looked at");
+}
+
+static int
+group_setup(void **state)
+{
+	(void)state;
+	return mkdtemp(place) != NULL ? 0 : -1;
+}
+
+static int
+group_teardown(void **state)
+{
+	static const char *const names[] = {
+	    "link", "socket", "fifo", "real/in", "real", "first", "second", ""};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+		(void)remove(below(names[i]));
+	return 0;
+}
+
+int
+main(void)
+{
+	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test_setup_teardown(test_record, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_sources, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
+	};
+
+	return cmocka_run_group_tests(tests, group_setup, group_teardown);
+}
