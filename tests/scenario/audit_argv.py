@@ -9,6 +9,7 @@ import os
 import re
 import subprocess
 
+import engine_case
 import harness
 import schema_check
 from harness import agentnode, check
@@ -185,8 +186,41 @@ def table():
               wrong)
 
 
+# What a line says and a container does not show, or the engine adds.
+APART = {"pull", "no_pids_limit", "proxy_default", "host_name_default",
+         "env_forwarded", "cgroupns_host"}
+
+
+def both_ways():
+    """A line, and the container podman makes of it: the same codes."""
+    image = engine_case.image()
+    for name, options in (
+            ("hardened", HARD), ("plain", []),
+            ("mounts", HARD + ["-v", "/etc:/e:ro", "-v", "/srv:/s", "--mount",
+                               "type=bind,src=/home,dst=/h,ro"]),
+            ("rights", ["--privileged", "--pid=host", "--uts=host",
+                        "--user=0", "-e", "API_KEY=abcdefgh", "--restart",
+                        "always", "-m", "64m", "--read-only"])):
+        words = ["podman", "create", *options, image, "true"]
+        line = audit("--json", "--", *words).json()
+        made = engine_case.podman(*words[1:])
+        if not check(f"podman makes a container: {name}",
+                     made.returncode == 0, made.stderr):
+            continue
+        shown = engine_case.podman("inspect", made.stdout.strip())
+        engine_case.podman("rm", "-f", made.stdout.strip())
+        seen = audit("--json", "--inspect", "-", stdin=shown.stdout).json()
+        said, found = ({f["code"] for f in value["findings"]
+                        + value["hardening"]} - APART
+                       for value in (line, seen))
+        check(f"line and container have the same codes: {name}",
+              said == found and (name == "hardened") == (not said),
+              (said ^ found, said))
+
+
 example()
 codes()
+both_ways()
 secrets()
 inspect()
 document()
