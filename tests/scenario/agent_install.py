@@ -114,7 +114,9 @@ for name, old, new, code in (
         ("more calls", '"max_calls": 3', '"max_calls": 3000',
          "integrity_lockfile"),
         ("another volume", entry["sandbox_volume"],
-         entry["sandbox_volume"][:-1] + "0", "integrity_lockfile")):
+         entry["sandbox_volume"][:-1]
+         + ("1" if entry["sandbox_volume"].endswith("0") else "0"),
+         "integrity_lockfile")):
     changed = good.replace(old, new)
     check(f"{name}: the test changes the lockfile", changed != good)
     with open(lock, "w", encoding="utf-8") as file:

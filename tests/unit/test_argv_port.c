@@ -166,6 +166,9 @@ test_argv_port_podman(void **state)
 static void
 test_argv_port_docker(void **state)
 {
+	static const char home[] =
+	    "--tmpfs=/home:rw,noexec,nosuid,nodev,size=1048576,mode=0700,"
+	    "uid=1879052903,gid=1879052903";
 	static const char *const want[] = {"--network=none", "--read-only",
 	    "--cap-drop=ALL", "--security-opt=no-new-privileges",
 	    "--pull=never", "--pids-limit=256", "--memory=536870912",
@@ -173,8 +176,7 @@ test_argv_port_docker(void **state)
 	    "--add-host=api.example.com:127.64.0.1",
 	    "--volume=agentnode-pack-x-1:/pack:ro,nocopy",
 	    "--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777",
-	    "--tmpfs=/home:rw,noexec,nosuid,nodev,size=1048576,mode=0700,"
-	    "uid=1879052903,gid=1879052903"};
+	    home};
 	static struct argv_port port;
 
 	(void)state;
