@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/install_ask.h"
+#include "supervisor/command/install_server.h"
 #include "supervisor/command/install_services.h"
 #include "supervisor/command/install_slug.h"
 #include "supervisor/command/secret_consent.h"
@@ -196,6 +197,35 @@ command_install_done(
 	return COMMAND_DONE;
 }
 
+/* From a registry, a folder or an archive. */
+static enum result
+command_install_story(
+    struct command_install *run, char slug_r[SLUG_MAX + 1], json_t **entry_r)
+{
+	struct install *install = &run->install;
+	struct install_request *request = &run->request;
+	struct registry_item *item = &run->registry.item;
+	enum result result = RESULT_OK;
+
+	if (run->name != NULL)
+		result = install_slug_open(
+		    &run->registry, run->name, install, request, &run->source);
+	if (result == RESULT_OK && item->server.root != NULL) {
+		(void)snprintf(slug_r, SLUG_MAX + 1, "%s", item->slug);
+		if (run->source.wheels != NULL)
+			return install_fault_set(&install->fault,
+			    RESULT_REFUSED, "registry_server",
+			    "--wheels: an MCP server's packages come from "
+			    "npm or pypi");
+		return install_server_run(
+		    install, request, item, run->yes, entry_r);
+	}
+	if (result == RESULT_OK)
+		result = install_pack_run(
+		    install, request, &run->source, slug_r, entry_r);
+	return result;
+}
+
 static int
 command_install_run(struct command_install *run, const char *place)
 {
@@ -212,11 +242,7 @@ command_install_run(struct command_install *run, const char *place)
 		code = install_services_open(&run->services, &run->install);
 	if (code != COMMAND_DONE)
 		return code;
-	if ((run->name != NULL &&
-		install_slug_open(&run->registry, run->name, &run->install,
-		    &run->request, &run->source) != RESULT_OK) ||
-	    install_pack_run(&run->install, &run->request, &run->source, slug,
-		&entry) != RESULT_OK)
+	if (command_install_story(run, slug, &entry) != RESULT_OK)
 		return install_services_failed(
 		    &run->install, slug[0] != '\0' ? slug : place, run->json);
 	code = secret_consent_install(
@@ -263,7 +289,8 @@ const struct command command_install_rows[] = {
 	"hashes\n(requirements.txt, or package-lock.json). What the manifest "
 	"asks for is\nshown; a tool pack is installed when you say yes to "
 	"it, an agent by\nthis command.\n\n"
-	"SLUG is a package of the registry that registry.path names: its "
+	"SLUG is a package, or an MCP server, of the registry that "
+	"registry.path names: its "
 	"signed index\nand its attestation are checked first, then the hash "
 	"of what it serves. Only\nsuch a package has a tier above "
 	"unverified.\n\n"

@@ -5,6 +5,7 @@
  * supervisor/package/install.c. Called by command_dispatch.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +19,7 @@
 #include "supervisor/package/env_entry.h"
 #include "supervisor/package/install.h"
 #include "supervisor/package/lockfile.h"
+#include "supervisor/package/registry_server.h"
 #include "supervisor/policy/secret_grant.h"
 #include "supervisor/policy/suffix_check.h"
 
@@ -31,6 +33,7 @@ struct command_mcp_install {
 	json_t *allow, *tools, *args, *env, *secrets; /* owned */
 	char files[4096], lockfile[4096];
 	const char *name, *lockfile_option;
+	const char *export;   /* --export: a file for a registry; NULL */
 	const char *lifetime; /* of the consent to the secrets; NULL: 90d */
 	bool json;
 	int code; /* of the first wrong option */
@@ -200,6 +203,9 @@ command_mcp_install_option(struct command_mcp_install *run, int option)
 	case 'l':
 		run->lockfile_option = optarg;
 		return COMMAND_DONE;
+	case 'o':
+		run->export = optarg;
+		return COMMAND_DONE;
 	case 'x':
 		run->request.allow_scripts = true;
 		return COMMAND_DONE;
@@ -249,6 +255,7 @@ command_mcp_install_options(
 	    {"name", required_argument, NULL, 'n'},
 	    {"entry", required_argument, NULL, 'e'},
 	    {"lockfile", required_argument, NULL, 'l'},
+	    {"export", required_argument, NULL, 'o'},
 	    {"allow-scripts", no_argument, NULL, 'x'},
 	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
@@ -260,6 +267,25 @@ command_mcp_install_options(
 	if (code == COMMAND_DONE && optind >= argc)
 		code = command_option_fault("mcp install");
 	return code == COMMAND_DONE ? command_mcp_install_both(run) : code;
+}
+
+/* --export: the file says nothing of these. */
+static int
+command_mcp_install_exports(const struct command_mcp_install *run)
+{
+	const struct install_request *request = &run->request;
+
+	if (run->export == NULL ||
+	    (request->pin.kind != PIN_DIR && !request->allow_scripts &&
+		request->files == NULL && request->state_size == 0 &&
+		json_object_size(run->env) + json_array_size(run->secrets) +
+			json_array_size(run->args) ==
+		    0))
+		return COMMAND_DONE;
+	return command_error(COMMAND_USAGE,
+	    "--export is for packages of npm and pypi, with --allow and "
+	    "--tool alone: a registry serves no folder, script, file, state, "
+	    "variable, secret or argument");
 }
 
 /* The pin, and the arguments behind it. */
@@ -334,6 +360,8 @@ command_mcp_install_parse(
 	if (code == COMMAND_DONE)
 		code = command_mcp_install_pin(run, argc, argv);
 	if (code == COMMAND_DONE)
+		code = command_mcp_install_exports(run);
+	if (code == COMMAND_DONE)
 		code = command_mcp_install_slug(run);
 	if (code != COMMAND_DONE)
 		return code;
@@ -379,6 +407,32 @@ command_mcp_install_consent(struct command_mcp_install *run, json_t *entry)
 	    &run->services.ledger, &need, run->lifetime, run->request.lockfile);
 }
 
+/* What a registry can serve of it, into a new file. */
+static int
+command_mcp_install_export(struct command_mcp_install *run, json_t *entry)
+{
+	json_t *server;
+	int fd, code = COMMAND_DONE;
+
+	if (run->export == NULL)
+		return COMMAND_DONE;
+	fd = open(run->export, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+	if (fd < 0)
+		return command_error(COMMAND_CONFIG,
+		    "--export %.200s: %s; it is installed", run->export,
+		    strerror(errno));
+	server = registry_server_make(entry);
+	if (server == NULL ||
+	    json_dumpfd(server, fd, JSON_INDENT(1) | JSON_SORT_KEYS) != 0 ||
+	    fsync(fd) != 0)
+		code = command_error(COMMAND_CONFIG,
+		    "--export %.200s: cannot be written; it is installed",
+		    run->export);
+	json_decref(server);
+	(void)close(fd);
+	return code;
+}
+
 static int
 command_mcp_install_run(struct command_mcp_install *run)
 {
@@ -394,6 +448,8 @@ command_mcp_install_run(struct command_mcp_install *run)
 		return install_services_failed(
 		    &run->install, run->request.slug, run->json);
 	code = command_mcp_install_consent(run, entry);
+	if (code == COMMAND_DONE)
+		code = command_mcp_install_export(run, entry);
 	if (code == COMMAND_DONE)
 		code = command_mcp_install_done(run, entry);
 	json_decref(entry);
@@ -433,7 +489,8 @@ const struct command command_mcp_install_rows[] = {
 	"         [--allow HOST[:PORT]]... [--tool NAME]... [--files DIR]\n"
 	"         [--state SIZE] [--env NAME=VALUE]... [--secret NAME]...\n"
 	"         [--secret-for LIFETIME] [--name SLUG] [--entry PATH]\n"
-	"         [--allow-scripts] [--lockfile FILE] [--json]\n"
+	"         [--allow-scripts] [--export FILE] [--lockfile FILE] "
+	"[--json]\n"
 	"         [-- ARGUMENT...]\n\n"
 	"Fetches in a sandbox that reaches the package registry only, runs no\n"
 	"scripts of packages, records every dependency with its integrity, "
@@ -452,6 +509,9 @@ const struct command command_mcp_install_rows[] = {
 	"  --entry PATH      folders: the file to start\n"
 	"  --allow-scripts   run the packages' install scripts, in the "
 	"sandbox\n"
+	"  --export FILE     write what a registry serves of it ('trust sign "
+	"index\n"
+	"                    --kind mcp')\n"
 	"  --lockfile FILE   instead of the one in force\n\n"
 	"Example: agentnode mcp install npm:@modelcontextprotocol/"
 	"server-memory@2025.4.25\n"

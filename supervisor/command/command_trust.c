@@ -275,6 +275,8 @@ const struct command command_trust_rows[] = {
 	"                          for the index\n"
 	"  --out FILE              instead of standard output\n"
 	"  --add S@V --file F      index: a version; F is a path in FOLDER\n"
+	"  --kind mcp              F is an MCP server's file, as 'mcp install\n"
+	"                          --export' wrote it\n"
 	"  --attestation FILE      of --add, as 'sign attestation' printed it\n"
 	"  --signatures FILE       of --add, as 'sign artifact' printed it\n"
 	"  --keep-latest           --add is not what SLUG alone installs\n"

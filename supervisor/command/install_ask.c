@@ -169,14 +169,12 @@ install_ask_show(const struct install_pack *pack)
 	install_ask_warnings(pack->read.report.warnings);
 }
 
-enum result
-install_ask(struct install *install, bool yes)
+static enum result
+install_ask_yes(struct install *install, bool yes)
 {
-	const struct install_pack *pack = install->request->pack;
 	char line[16] = "";
 
-	install_ask_show(pack);
-	if (yes || json_object_get(pack->read.manifest, "agent") != NULL)
+	if (yes)
 		return RESULT_OK;
 	if (isatty(STDIN_FILENO) != 1)
 		return install_fault_set(&install->fault, RESULT_REFUSED,
@@ -189,4 +187,32 @@ install_ask(struct install *install, bool yes)
 		return RESULT_OK;
 	return install_fault_set(&install->fault, RESULT_REFUSED,
 	    "consent_refused", "it was not agreed to: nothing was installed");
+}
+
+enum result
+install_ask(struct install *install, bool yes)
+{
+	const struct install_pack *pack = install->request->pack;
+
+	install_ask_show(pack);
+	return install_ask_yes(install,
+	    yes || json_object_get(pack->read.manifest, "agent") != NULL);
+}
+
+enum result
+install_ask_server(
+    struct install *install, const struct registry_item *item, bool yes)
+{
+	const struct registry_server *server = &item->server;
+
+	fprintf(stderr, "%s %s, MCP server of the registry, %s\n", item->slug,
+	    item->version, tier_name(item->trust.tier));
+	fprintf(stderr, "  %-10s%s package %s\n", "is",
+	    server->pin.kind == PIN_NPM ? "npm" : "pypi", server->pin.name);
+	fprintf(stderr, "  %-10sin the sandbox\n", "runs");
+	install_ask_list("reaches", server->allow, NULL, "no host");
+	install_ask_list("tools", server->tools, NULL, "all that it has");
+	fprintf(stderr, "  %-10s%zu packages, each by its integrity\n", "needs",
+	    json_array_size(server->dependencies));
+	return install_ask_yes(install, yes);
 }

@@ -37,8 +37,9 @@ registry_info_rows(const json_t *facts)
 	{
 		const char *code = registry_info_text(row, "code");
 
-		printf("%-10s %-20s %s%s\n", "version",
+		printf("%-10s %-20s %-8s %s%s\n", "version",
 		    registry_info_text(row, "version"),
+		    registry_info_text(row, "kind"),
 		    code[0] == '\0' ? registry_info_text(row, "tier")
 				    : "refused: ",
 		    code);

@@ -12,12 +12,14 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/trust_sign.h"
 #include "supervisor/package/registry_file.h"
 #include "supervisor/package/registry_index.h"
+#include "supervisor/package/registry_server.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/attestation.h"
 #include "supervisor/policy/ed25519.h"
@@ -207,6 +209,29 @@ trust_index_attested(
 	return result == RESULT_OK;
 }
 
+/* --kind mcp: is it the file of such a server? */
+static bool
+trust_index_server(struct trust_index *index, int fd)
+{
+	struct registry_server server = {.root = NULL};
+	char *bytes = NULL;
+	size_t len = 0;
+
+	if (index->sign->kind == NULL)
+		return true;
+	if (lseek(fd, 0, SEEK_SET) != 0 ||
+	    fd_read_all(fd, REGISTRY_SERVER_BYTES_MAX, &bytes, &len) !=
+		RESULT_OK)
+		json_field_fault(&index->fault,
+		    "--file: no file of an MCP server: it cannot be read");
+	else
+		(void)registry_server_parse(
+		    bytes, len, index->version, &server, &index->fault);
+	registry_server_clear(&server);
+	free(bytes);
+	return index->fault.text[0] == '\0';
+}
+
 /* The row of --add, judged as a reader will. */
 static json_t *
 trust_index_row(struct trust_index *index)
@@ -223,8 +248,10 @@ trust_index_row(struct trust_index *index)
 		json_field_fault(&index->fault,
 		    "--file %.100s: is not in the registry's folder",
 		    sign->file);
-	good = fd >= 0 && registry_file_hash(fd, hash, &size, &index->fault) ==
-			      REGISTRY_OK;
+	good =
+	    fd >= 0 &&
+	    registry_file_hash(fd, hash, &size, &index->fault) == REGISTRY_OK &&
+	    trust_index_server(index, fd);
 	if (good && sign->signatures != NULL) {
 		signatures = trust_index_part(index, sign->signatures);
 		good = signatures != NULL &&
@@ -236,9 +263,10 @@ trust_index_row(struct trust_index *index)
 		       trust_index_attested(index, attestation, hash);
 	}
 	if (good)
-		row = json_pack("{s:s, s:s, s:I, s:O*, s:O*}", "file",
-		    sign->file, "artifact_hash", hash, "size", (json_int_t)size,
-		    "attestation", attestation, "signatures", signatures);
+		row = json_pack("{s:s*, s:s, s:s, s:I, s:O*, s:O*}", "kind",
+		    sign->kind, "file", sign->file, "artifact_hash", hash,
+		    "size", (json_int_t)size, "attestation", attestation,
+		    "signatures", signatures);
 	json_decref(attestation);
 	json_decref(signatures);
 	return row;

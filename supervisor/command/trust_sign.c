@@ -170,6 +170,8 @@ trust_sign_text(struct trust_sign *sign, int option)
 		return &sign->out;
 	case 'r':
 		return &sign->previous_key;
+	case 'i':
+		return &sign->kind;
 	default:
 		return NULL;
 	}
@@ -216,6 +218,7 @@ trust_sign_options(struct trust_sign *sign, int argc, char **argv)
 	    {"add", required_argument, NULL, 'a'},
 	    {"drop", required_argument, NULL, 'd'},
 	    {"file", required_argument, NULL, 'f'},
+	    {"kind", required_argument, NULL, 'i'},
 	    {"attestation", required_argument, NULL, 'A'},
 	    {"signatures", required_argument, NULL, 'S'},
 	    {"previous-key", required_argument, NULL, 'r'},
@@ -405,6 +408,12 @@ trust_sign_kind(struct trust_sign *sign, const char *kind)
 	if (!is_index && !trust_sign_is_named(sign))
 		return command_error(COMMAND_USAGE,
 		    "--slug (%s) and --version say what is signed", SLUG_RULE);
+	if (sign->kind != NULL &&
+	    (!is_index || sign->add == NULL || strcmp(sign->kind, "mcp") != 0))
+		return command_error(COMMAND_USAGE,
+		    "--kind '%.40s': it is mcp, for --add; a package with a "
+		    "manifest has none",
+		    sign->kind);
 	if (trust_sign_key(sign) != COMMAND_DONE)
 		return COMMAND_CONFIG;
 	if (is_index)

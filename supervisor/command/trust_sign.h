@@ -16,7 +16,7 @@
 struct trust_sign {
 	const char *key_file, *slug, *version, *tier, *publisher;
 	const char *publisher_key, *add, *drop, *file, *attestation;
-	const char *signatures, *previous_key, *out;
+	const char *signatures, *previous_key, *out, *kind;
 	const char *target; /* the artifact, or the registry's folder */
 	int key_fd;         /* -1: not given */
 	int64_t days, serial;

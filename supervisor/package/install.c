@@ -338,10 +338,13 @@ install_take(
 
 /* What the caller has to say to the finished entry. */
 static enum result
-install_judge(struct install *install, const json_t *entry)
+install_judge(struct install *install, json_t *entry)
 {
-	const struct install_pack *pack = install->request->pack;
+	const struct install_request *request = install->request;
+	const struct install_pack *pack = request->pack;
 
+	if (pack == NULL && request->attest != NULL)
+		return request->attest(install, entry, request->context);
 	if (pack == NULL || pack->source->judge == NULL)
 		return RESULT_OK;
 	return pack->source->judge(install, entry, pack->source->context);

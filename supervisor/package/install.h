@@ -20,6 +20,7 @@
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/config.h"
 
+struct install;      /* below */
 struct install_pack; /* install_pack.h */
 
 /* What the caller asked for, checked. Texts and JSON are borrowed. */
@@ -36,6 +37,12 @@ struct install_request {
 	const char *entry;     /* --entry: path in the tree; NULL */
 	const char *lockfile;  /* path of the lockfile in force */
 	bool allow_scripts;
+	/* The finished entry of an MCP server of a registry, before anything is
+	 * recorded: what the registry says is added, and proven. NULL: it is
+	 * of none. The fault is set by the callee otherwise. */
+	enum result (*attest)(
+	    struct install *install, json_t *entry, void *context);
+	void *context;
 	/* A package with a manifest (install_pack.h); NULL: an MCP server. */
 	const struct install_pack *pack;
 };

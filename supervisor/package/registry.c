@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "common/fd.h"
 #include "supervisor/package/registry_file.h"
@@ -234,10 +235,34 @@ registry_result(enum registry_code code)
 	case REGISTRY_FORK:
 	case REGISTRY_FILE:
 	case REGISTRY_HASH:
+	case REGISTRY_KIND:
+	case REGISTRY_SERVER:
 	case REGISTRY_CODE_COUNT:
 		break;
 	}
 	return RESULT_MISMATCH;
+}
+
+/* What the copy of an MCP server's file says. */
+static enum registry_code
+registry_take_server(const struct registry_row *row, struct registry_item *item,
+    struct json_fault *fault)
+{
+	enum registry_code code = REGISTRY_SERVER;
+	char *bytes = NULL;
+	size_t len = 0;
+
+	if (fd_read_all(item->fd, REGISTRY_SERVER_BYTES_MAX, &bytes, &len) !=
+		RESULT_OK ||
+	    lseek(item->fd, 0, SEEK_SET) != 0)
+		json_field_fault(fault, "%.100s: cannot be read", row->file);
+	else if (registry_server_parse(bytes, len, row->version, &item->server,
+		     fault) == RESULT_OK)
+		code = REGISTRY_OK;
+	free(bytes);
+	if (code != REGISTRY_OK)
+		fd_close(&item->fd);
+	return code;
 }
 
 static enum result
@@ -247,6 +272,8 @@ registry_take(const struct registry *registry, const struct registry_row *row,
 	enum registry_code code = registry_file_take(registry->folder,
 	    row->file, row->size, row->artifact_hash, &item->fd, fault);
 
+	if (code == REGISTRY_OK && row->kind == REGISTRY_MCP)
+		code = registry_take_server(row, item, fault);
 	(void)snprintf(item->code, sizeof(item->code), "%s",
 	    registry_index_code_text(code));
 	if (code != REGISTRY_OK)
@@ -301,6 +328,7 @@ void
 registry_item_clear(struct registry_item *item)
 {
 	fd_close(&item->fd);
+	registry_server_clear(&item->server);
 	json_decref(item->attestation);
 	json_decref(item->signatures);
 	item->attestation = item->signatures = NULL;
@@ -330,8 +358,9 @@ registry_facts_row(
 	(void)registry_row_prove(config, row, now, &verdict, &fault);
 	if (verdict.expires != 0)
 		(void)utc_time_text(verdict.expires, expires);
-	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s}", "version",
-	    row->version, "artifact_hash", row->artifact_hash, "tier",
+	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "version",
+	    row->version, "kind", registry_index_kind_text(row->kind),
+	    "artifact_hash", row->artifact_hash, "tier",
 	    tier_name(verdict.tier), "code", verdict.code, "detail", fault.text,
 	    "expires", expires);
 }

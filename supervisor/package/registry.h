@@ -14,6 +14,7 @@
 #include "common/json_field.h"
 #include "common/result.h"
 #include "supervisor/package/registry_index.h"
+#include "supervisor/package/registry_server.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/trust.h"
 
@@ -32,10 +33,12 @@ void registry_close(struct registry *registry);
 struct registry_item {
 	char slug[61], version[129];
 	char artifact_hash[72]; /* "sha256:..." */
-	int fd;              /* owned: a sealed memfd with exactly these bytes,
-			      * offset 0 */
-	json_t *attestation; /* owned; NULL: unverified */
-	json_t *signatures;  /* owned; NULL */
+	int fd; /* owned: a sealed memfd with exactly these bytes,
+		 * offset 0 */
+	/* Of an MCP server what the file says; else empty. */
+	struct registry_server server;
+	json_t *attestation;        /* owned; NULL: unverified */
+	json_t *signatures;         /* owned; NULL */
 	struct trust_verdict trust; /* proven, not yet bound (trust.h) */
 	char code[TRUST_CODE_MAX];  /* why not: registry_..., trust_... */
 };
@@ -55,8 +58,8 @@ bool registry_is_name(const char *text);
 enum result registry_item_mark(const struct registry_item *item, json_t *entry);
 
 /* For `info`: {"package","path","serial","expires","latest","versions":
- * [{"version","artifact_hash","tier","code","detail","expires"}]}, where code
- * is "" or why that version is refused. Caller owns it. On anything but
+ * [{"version","kind","artifact_hash","tier","code","detail","expires"}]}, where
+ * code is "" or why that version is refused. Caller owns it. On anything but
  * RESULT_OK code_r and fault say why. */
 enum result registry_facts(const struct config *config, const char *slug,
     time_t now, json_t **facts_r, char code_r[TRUST_CODE_MAX],

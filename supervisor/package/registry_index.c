@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/package/registry_server.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/attestation.h"
 #include "supervisor/policy/utc_time.h"
@@ -36,6 +37,8 @@ static const char *const registry_index_codes[REGISTRY_CODE_COUNT] = {
     [REGISTRY_VERSION] = "registry_version_unknown",
     [REGISTRY_FILE] = "registry_file",
     [REGISTRY_HASH] = "registry_file_hash",
+    [REGISTRY_KIND] = "registry_kind",
+    [REGISTRY_SERVER] = "registry_server",
 };
 
 const char *
@@ -43,6 +46,12 @@ registry_index_code_text(enum registry_code code)
 {
 	return (unsigned)code < REGISTRY_CODE_COUNT ? registry_index_codes[code]
 						    : "registry_syntax";
+}
+
+const char *
+registry_index_kind_text(enum registry_kind kind)
+{
+	return kind == REGISTRY_MCP ? "mcp" : "package";
 }
 
 /* Plain segments below the folder: no ".", "..", hidden or empty one. */
@@ -85,25 +94,54 @@ registry_index_object_opt(const json_t *object, const char *path,
 		json_field_object(object, path, key, &value, fault);
 }
 
-/* One version: file, artifact_hash, size, attestation?, signatures? */
+/* kind?, which was found to be none or right. */
+static enum registry_kind
+registry_index_kind(const json_t *object)
+{
+	return json_object_get(object, "kind") != NULL ? REGISTRY_MCP
+						       : REGISTRY_PACKAGE_FILE;
+}
+
+static enum registry_code
+registry_index_kind_check(
+    const json_t *object, const char *path, struct json_fault *fault)
+{
+	const json_t *value = json_object_get(object, "kind");
+	const char *kind = json_string_value(value);
+
+	if (value == NULL || (kind != NULL && strcmp(kind, "mcp") == 0))
+		return REGISTRY_OK;
+	json_field_fault(fault,
+	    "%s.kind: '%.40s' is no kind: it is mcp, or left out for a "
+	    "package with a manifest",
+	    path, kind != NULL ? kind : "?");
+	return REGISTRY_KIND;
+}
+
+/* One version: kind?, file, artifact_hash, size, attestation?, signatures? */
 static enum registry_code
 registry_index_version(
     const json_t *object, const char *path, struct json_fault *fault)
 {
-	static const char *const keys[] = {
-	    "file", "artifact_hash", "size", "attestation", "signatures", NULL};
+	static const char *const keys[] = {"kind", "file", "artifact_hash",
+	    "size", "attestation", "signatures", NULL};
+	enum registry_code code;
 	const char *file = NULL, *hash = NULL;
-	int64_t size;
+	int64_t size, max = REGISTRY_ARTIFACT_MAX;
 
 	if (!json_is_object(object))
 		return registry_index_bad(fault, path, "must be an object");
+	code = registry_index_kind_check(object, path, fault);
+	if (code != REGISTRY_OK)
+		return code;
+	if (registry_index_kind(object) == REGISTRY_MCP)
+		max = REGISTRY_SERVER_BYTES_MAX;
 	json_field_only(object, path, keys, fault);
 	json_field_string(
 	    object, path, "file", REGISTRY_INDEX_PATH_MAX, &file, fault);
 	json_field_string(
 	    object, path, "artifact_hash", ATTESTATION_HASH_LEN, &hash, fault);
-	json_field_int(
-	    object, path, "size", 1, REGISTRY_ARTIFACT_MAX, &size, fault);
+	json_field_int(object, path, "size", 1, max, &size, fault);
 	registry_index_object_opt(object, path, "attestation", fault);
 	registry_index_object_opt(object, path, "signatures", fault);
 	if (fault->text[0] != '\0')
@@ -305,6 +343,7 @@ registry_index_find(const struct registry_index *index, const char *slug,
 	row_r->artifact_hash =
 	    json_string_value(json_object_get(row, "artifact_hash"));
 	row_r->size = json_integer_value(json_object_get(row, "size"));
+	row_r->kind = registry_index_kind(row);
 	row_r->attestation = json_object_get(row, "attestation");
 	row_r->signatures = json_object_get(row, "signatures");
 	return REGISTRY_OK;

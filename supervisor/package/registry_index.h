@@ -48,6 +48,8 @@ enum registry_code {
 	REGISTRY_VERSION,  /* no such version, or not any more */
 	REGISTRY_FILE,     /* no plain file, or of another size */
 	REGISTRY_HASH,     /* its bytes are others */
+	REGISTRY_KIND,     /* of a kind that is none */
+	REGISTRY_SERVER,   /* the file of an MCP server has another form */
 	REGISTRY_CODE_COUNT
 };
 
@@ -60,10 +62,20 @@ struct registry_index {
 	time_t issued, expires;
 };
 
+/* What the file of a version is. */
+enum registry_kind {
+	REGISTRY_PACKAGE_FILE = 0, /* an archive with a manifest; no "kind" */
+	REGISTRY_MCP,              /* "mcp": registry_server.h */
+};
+
+/* "package", "mcp"; never NULL. */
+const char *registry_index_kind_text(enum registry_kind kind);
+
 /* One version of a package; all borrowed from the index. */
 struct registry_row {
 	const char *slug, *version, *file, *artifact_hash;
 	int64_t size;
+	enum registry_kind kind;
 	const json_t *attestation, *signatures; /* NULL: none */
 };
 

@@ -361,6 +361,54 @@ test_registry_artifacts(void **state)
 	test_registry_is(TRUST_WORLD_SLUG, 0, "trust_publisher_missing");
 }
 
+/* The row of an MCP server whose file has these bytes. */
+static void
+test_registry_server_row(int serial, const char *kind, const char *bytes)
+{
+	struct trust_world *world = &test_registry_world;
+	const char *hash = trust_world_hash(bytes);
+	json_t *row = json_pack("{s:s, s:s, s:s, s:i}", "kind", kind, "file",
+	    "a.tar.gz", "artifact_hash", hash, "size", (int)strlen(bytes));
+
+	assert_non_null(row);
+	trust_world_file(world, "a.tar.gz", bytes, strlen(bytes));
+	test_registry_write(world->registry, test_registry_root(serial, row));
+}
+
+static void
+test_registry_servers(void **state)
+{
+	static const char good[] =
+	    "{\"format\":1,\"kind\":\"mcp\",\"manager\":\"npm\","
+	    "\"package\":\"a-server\",\"version\":\"" TRUST_WORLD_VERSION
+	    "\",\"dependencies\":[{\"name\":\"a-server\",\"version\":"
+	    "\"" TRUST_WORLD_VERSION "\",\"integrity\":\"sha512-aa==\"}],"
+	    "\"mcp_allowed_domains\":[]}";
+	struct trust_world *world = &test_registry_world;
+	struct json_fault fault = {""};
+	struct registry_item item;
+
+	(void)state;
+	test_registry_server_row(1, "mcp", good);
+	assert_int_equal(registry_resolve(world->config, TRUST_WORLD_SLUG,
+			     world->now, &item, &fault),
+	    RESULT_OK);
+	assert_string_equal(item.server.pin.name, "a-server");
+	assert_int_equal(item.trust.tier, TIER_UNVERIFIED);
+	assert_int_equal(lseek(item.fd, 0, SEEK_CUR), 0);
+	registry_item_clear(&item);
+	test_registry_server_row(2, "mcp", "{}");
+	test_registry_is(TRUST_WORLD_SLUG, 0, "registry_server");
+	/* Another file under the signed hash. */
+	test_registry_server_row(3, "mcp", good);
+	trust_world_file(world, "a.tar.gz", "{}", 2);
+	test_registry_is(TRUST_WORLD_SLUG, 0, "registry_file");
+	test_registry_server_row(4, "agent", good);
+	test_registry_is(TRUST_WORLD_SLUG, 0, "registry_kind");
+	test_registry_server_row(5, "", good);
+	test_registry_is(TRUST_WORLD_SLUG, 0, "registry_kind");
+}
+
 #define TEST(function)                   \
 	cmocka_unit_test_setup_teardown( \
 	    function, test_registry_setup, test_registry_teardown)
@@ -377,6 +425,7 @@ main(void)
 	    TEST(test_registry_rollback),
 	    TEST(test_registry_state),
 	    TEST(test_registry_artifacts),
+	    TEST(test_registry_servers),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
