@@ -211,7 +211,8 @@ command_remove_entry(struct command_remove *remove)
 		if (result == RESULT_OK)
 			result = consent_drop(remove->consent, &fault);
 		if (result == RESULT_OK)
-			result = trust_bound_drop(remove->bound, &fault);
+			result = trust_bound_drop(
+			    remove->slug, remove->bound, &fault);
 		if (result != RESULT_OK)
 			code = command_fault(result, &fault);
 	}

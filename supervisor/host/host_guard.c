@@ -48,7 +48,7 @@ host_guard_wait(pid_t keeper)
 int
 host_guard_run(void)
 {
-	pid_t keeper, none = 0;
+	pid_t keeper, none = 0, guard = getpid();
 	int code, status;
 
 	if (host_limit_self() != 0 ||
@@ -59,7 +59,7 @@ host_guard_run(void)
 	if (keeper < 0)
 		return HOST_EXIT_START;
 	if (keeper == 0)
-		_exit(host_keep_run());
+		_exit(host_keep_run(guard));
 	if (close_range(HOST_CONTROL_FD, ~0U, 0) != 0)
 		(void)kill(keeper, SIGTERM);
 	code = host_guard_wait(keeper);

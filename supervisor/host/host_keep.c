@@ -162,19 +162,21 @@ host_keep_reap(struct host_keep *keep)
 	}
 }
 
-static void
+/* One signal; false: there is none. */
+static bool
 host_keep_signal(struct host_keep *keep)
 {
 	struct signalfd_siginfo info;
 
 	if (read(keep->signals, &info, sizeof(info)) != sizeof(info))
-		return;
+		return false;
 	if (info.ssi_signo == SIGCHLD)
 		host_keep_reap(keep);
 	if (info.ssi_signo != SIGTERM)
-		return;
+		return true;
 	keep->alone = true; /* the guard died */
 	host_keep_over(keep, HOST_WHY_STOP);
+	return true;
 }
 
 static void
@@ -213,7 +215,7 @@ host_keep_loop(struct host_keep *keep)
 		if (poll(fds, 2, host_keep_wait_ms(keep)) < 0 && errno != EINTR)
 			host_keep_over(keep, HOST_WHY_STOP);
 		if (fds[1].revents != 0)
-			host_keep_signal(keep);
+			(void)host_keep_signal(keep);
 		if (fds[0].revents != 0)
 			host_keep_control(keep);
 		if (keep->stop_ms != 0 && host_keep_now_ms() >= keep->stop_ms)
@@ -258,8 +260,17 @@ host_keep_finish(struct host_keep *keep)
 	return keep->alone ? HOST_EXIT_ALONE : HOST_EXIT_OK;
 }
 
+/* GO was on its way while the guard died. */
+static bool
+host_keep_is_alone(struct host_keep *keep)
+{
+	while (host_keep_signal(keep))
+		continue;
+	return keep->alone;
+}
+
 static int
-host_keep_open(struct host_keep *keep)
+host_keep_open(struct host_keep *keep, pid_t guard)
 {
 	sigset_t watched;
 
@@ -272,11 +283,12 @@ host_keep_open(struct host_keep *keep)
 	    prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) != 0 ||
 	    host_tree_check() != 0)
 		return HOST_EXIT_START;
-	return HOST_EXIT_OK;
+	/* It may have died before its death was asked for. */
+	return getppid() == guard ? HOST_EXIT_OK : HOST_EXIT_ALONE;
 }
 
 int
-host_keep_run(void)
+host_keep_run(pid_t guard)
 {
 	struct host_keep keep;
 	int code;
@@ -285,7 +297,7 @@ host_keep_run(void)
 	keep.workload.report_fd = -1;
 	keep.status.record = host_keep_record(HOST_STATUS, HOST_WHY_EXIT);
 	keep.status.exit_code = -1;
-	code = host_keep_open(&keep);
+	code = host_keep_open(&keep, guard);
 	if (code == HOST_EXIT_OK)
 		code = host_keep_begin(&keep);
 	if (code == HOST_EXIT_OK)
@@ -294,6 +306,8 @@ host_keep_run(void)
 		host_group_remove(&keep.group);
 		return code;
 	}
+	if (host_keep_is_alone(&keep))
+		return host_keep_finish(&keep);
 	keep.status.started = 1;
 	keep.status.exec_errno =
 	    host_workload_start(&keep.setup, &keep.group, &keep.workload);

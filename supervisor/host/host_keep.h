@@ -6,7 +6,10 @@
 #ifndef SUPERVISOR_HOST_KEEP_H
 #define SUPERVISOR_HOST_KEEP_H
 
-/* To the end; the exit code of the process. */
-int host_keep_run(void);
+#include <sys/types.h>
+
+/* To the end; the exit code of the process. Without guard, its parent,
+ * nothing starts. */
+int host_keep_run(pid_t guard);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -208,12 +209,16 @@ host_plan_tree(struct host_plan *plan, const struct host_spec *spec,
 	name = strrchr(spec->tree_path, '/');
 	if (name == NULL ||
 	    !host_plan_copy(one->volume, sizeof(one->volume), name + 1) ||
-	    !host_plan_copy(one->hash, sizeof(one->hash), spec->tree_hash))
+	    !host_plan_copy(one->hash, sizeof(one->hash), spec->tree_hash) ||
+	    !host_plan_copy(plan->place, sizeof(plan->place), spec->tree_path))
 		return host_plan_fail(fault, RESULT_BAD, "bad_spec",
 		    "folder or content hash is malformed");
 	one->dir_fd = open(
 	    spec->tree_path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	/* Ours holds the inode, so that its number is of no other one. */
 	if (one->dir_fd >= 0)
+		plan->place_fd = fcntl(one->dir_fd, F_DUPFD_CLOEXEC, 3);
+	if (plan->place_fd >= 0)
 		return RESULT_OK;
 	return host_plan_fail(fault, RESULT_NOT_FOUND, "integrity_volume",
 	    "%.300s is not there (%s): install the package again",
@@ -225,6 +230,7 @@ host_plan_init(struct host_plan *plan)
 {
 	memset(plan, 0, sizeof(*plan));
 	plan->go_fd = plan->secret_fd = plan->tree.dir_fd = plan->lock.fd = -1;
+	plan->place_fd = -1;
 	for (size_t i = 0; i < 3; i++)
 		plan->streams[i] = -1;
 	plan->setup.record = (struct host_record){
@@ -267,12 +273,25 @@ host_plan_clear(struct host_plan *plan)
 	fd_close(&plan->go_fd);
 	fd_close(&plan->secret_fd);
 	fd_close(&plan->tree.dir_fd);
+	fd_close(&plan->place_fd);
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&plan->streams[i]);
 	json_decref(plan->secrets);
 	json_decref(plan->secret_sources);
 	json_decref(plan->record);
 	plan->secrets = plan->secret_sources = plan->record = NULL;
+}
+
+bool
+host_plan_is_there(const struct host_plan *plan)
+{
+	struct stat was, is;
+
+	if (plan->place_fd < 0)
+		return true;
+	return fstat(plan->place_fd, &was) == 0 &&
+	       lstat(plan->place, &is) == 0 && was.st_dev == is.st_dev &&
+	       was.st_ino == is.st_ino;
 }
 
 json_t *

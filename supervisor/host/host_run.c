@@ -132,6 +132,9 @@ host_run_on_death(int exit_code, int number, void *context)
 	else if (!run->launched)
 		host_run_fault(run, "host_died",
 		    "agentnode-host ended before the command started");
+	/* What is left of it is told to end, never to go. */
+	if (run->state < HOST_RUN_RUNNING && run->control >= 0)
+		host_run_close(run, "host_died", "agentnode-host ended");
 	host_run_is_over(run);
 }
 
@@ -157,6 +160,10 @@ host_run_status(struct host_run *run, const struct host_status *status)
 	outcome->peak_memory = status->peak_memory;
 	outcome->oom_kills = status->oom_kills;
 	outcome->removed = status->left == 0;
+	outcome->started = status->started != 0;
+	if (status->started == 0)
+		host_run_fault(run, "host_died",
+		    "agentnode-host ended before the command started");
 	if (status->exec_errno != 0) {
 		outcome->started = false;
 		(void)snprintf(detail, sizeof(detail),

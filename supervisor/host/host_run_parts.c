@@ -30,7 +30,13 @@ host_run_parts_on_launch(enum result result, const char *detail, void *context)
 		host_run_close(run, "audit_failed", detail);
 		return;
 	}
-	if (host_run_tell(run, HOST_GO) != RESULT_OK) {
+	if (!host_plan_is_there(&run->plan)) {
+		host_run_close(run, "integrity_volume",
+		    "the folder of the package is not the one that was read: "
+		    "it was replaced meanwhile");
+		return;
+	}
+	if (run->host_dead || host_run_tell(run, HOST_GO) != RESULT_OK) {
 		host_run_close(
 		    run, "host_died", "agentnode-host cannot be told to go");
 		return;

@@ -153,53 +153,20 @@ install_consent(struct install *install, const json_t *entry)
 	    "%s", fault.text[0] != '\0' ? fault.text : result_text(result));
 }
 
-/* An entry for the host gives way to one for the sandbox: whoever writes it
- * back does not undo that choice. */
-static enum result
-install_unbind(const char *slug, const json_t *old, const json_t *entry,
-    struct json_fault *fault)
-{
-	char hash[DIGEST_HEX + 1];
-	enum result result;
-
-	if (json_object_get(old, "host_path") == NULL ||
-	    json_object_get(entry, "host_path") != NULL)
-		return RESULT_OK;
-	result = trust_bound_hash(slug, old, hash);
-	return result == RESULT_OK ? trust_bound_drop(hash, fault) : result;
-}
-
-static enum result
-install_unbind_old(struct install *install, const json_t *entry)
-{
-	const struct install_request *request = install->request;
-	struct lockfile *lockfile = NULL;
-	struct json_fault fault = {""};
-	enum result result;
-
-	/* One that cannot be read is not written either. */
-	if (lockfile_load(request->lockfile, &lockfile, &fault) != RESULT_OK)
-		return RESULT_OK;
-	result = install_unbind(request->slug,
-	    lockfile_entry(lockfile, request->slug), entry, &fault);
-	lockfile_free(&lockfile);
-	if (result == RESULT_OK)
-		return RESULT_OK;
-	return install_fault_set(&install->fault, result, "trust_failed", "%s",
-	    fault.text[0] != '\0' ? fault.text : result_text(result));
-}
-
 /* From here on this host knows that the entry was made from the attested
- * artifact: what was fetched had the hash that was proven. */
+ * artifact: what was fetched had the hash that was proven. One for the
+ * sandbox, attested or not, ends what was bound for the host. */
 static enum result
 install_bind(struct install *install, const json_t *entry)
 {
+	const char *slug = install->request->slug;
 	struct json_fault fault = {""};
-	enum result result;
+	enum result result = RESULT_OK;
 
-	if (!json_is_object(json_object_get(entry, "attestation")))
-		return RESULT_OK;
-	result = trust_bound_add(install->request->slug, entry, &fault);
+	if (json_is_object(json_object_get(entry, "attestation")))
+		result = trust_bound_add(slug, entry, &fault);
+	else if (json_object_get(entry, "host_path") == NULL)
+		result = trust_bound_drop(slug, NULL, &fault);
 	if (result == RESULT_OK)
 		return RESULT_OK;
 	return install_fault_set(&install->fault, result, "trust_failed", "%s",
@@ -300,8 +267,6 @@ install_record(struct install *install, const json_t *entry)
 	result = install_consent(install, entry);
 	if (result == RESULT_OK)
 		result = install_bind(install, entry);
-	if (result == RESULT_OK)
-		result = install_unbind_old(install, entry);
 	if (result != RESULT_OK)
 		return result;
 	result = lockfile_put(request->lockfile, request->slug, entry, &fault);

@@ -37,29 +37,63 @@ trust_bound_hash(
 	return result;
 }
 
+static bool
+trust_bound_is_slug(const json_t *value)
+{
+	return json_is_string(value) &&
+	       json_string_length(value) <= TRUST_BOUND_SLUG_MAX;
+}
+
+static bool
+trust_bound_is_place(const json_t *value)
+{
+	return json_object_size(value) == 2 &&
+	       trust_bound_is_slug(json_object_get(value, "slug")) &&
+	       json_is_boolean(json_object_get(value, "host"));
+}
+
 static void
 trust_bound_check(const json_t *root, struct json_fault *fault)
 {
 	static const char *const keys[] = {"version", "attested", NULL};
-	const json_t *set = NULL, *slug;
+	const json_t *set = NULL, *value;
 	const char *hash;
-	int64_t version;
+	int64_t version = 0;
 
 	if (!json_is_object(root)) {
 		json_field_fault(fault, "must be one JSON object");
 		return;
 	}
 	json_field_only(root, "attested", keys, fault);
-	json_field_int(root, "attested", "version", 1, 1, &version, fault);
+	json_field_int(root, "attested", "version", 1, 2, &version, fault);
 	json_field_object(root, "attested", "attested", &set, fault);
-	json_object_foreach((json_t *)(uintptr_t)set, hash, slug)
+	json_object_foreach((json_t *)(uintptr_t)set, hash, value)
 	{
-		if (!digest_is_hex(hash) || !json_is_string(slug) ||
-		    json_string_length(slug) > TRUST_BOUND_SLUG_MAX)
+		if (!digest_is_hex(hash) ||
+		    !(version == 1 ? trust_bound_is_slug(value)
+				   : trust_bound_is_place(value)))
 			json_field_fault(fault,
 			    "attested: must hold pairs of 64 hex digits and "
-			    "a slug");
+			    "{slug, host}");
 	}
+}
+
+/* Of version 1, which did not know: every one may be for the host. */
+static json_t *
+trust_bound_renew(const json_t *root)
+{
+	json_t *set = json_object_get(root, "attested"), *new, *slug;
+	const char *hash;
+
+	if (json_integer_value(json_object_get(root, "version")) != 1)
+		return json_incref(set);
+	new = json_object();
+	json_object_foreach(set, hash, slug)
+	{
+		(void)json_object_set_new(new, hash,
+		    json_pack("{s:O, s:b}", "slug", slug, "host", 1));
+	}
+	return new;
 }
 
 /* The set of the file, owned; an empty one when there is none. */
@@ -85,7 +119,7 @@ trust_bound_read(
 	if (json_field_parse(bytes, len, &root, &inner) == RESULT_OK)
 		trust_bound_check(root, &inner);
 	if (inner.text[0] == '\0')
-		*set_r = json_incref(json_object_get(root, "attested"));
+		*set_r = trust_bound_renew(root);
 	free(bytes);
 	json_decref(root);
 	if (*set_r != NULL)
@@ -97,36 +131,66 @@ trust_bound_read(
 
 /* At the end, as the newest; the oldest makes room. */
 static enum result
-trust_bound_put(json_t *set, const char *hash, const char *slug)
+trust_bound_put(json_t *set, const char *hash, const char *slug, bool is_host)
 {
 	(void)json_object_del(set, hash);
 	if (json_object_size(set) >= TRUST_BOUND_MAX)
 		(void)json_object_del(
 		    set, json_object_iter_key(json_object_iter(set)));
-	return json_object_set_new(set, hash, json_string(slug)) == 0
+	return json_object_set_new(set, hash,
+		   json_pack("{s:s, s:b}", "slug", slug, "host", is_host)) == 0
 		   ? RESULT_OK
 		   : RESULT_NO_MEMORY;
 }
 
-/* slug NULL: take it out. */
+/* Every one of slug that is for the host. */
+static void
+trust_bound_no_host(json_t *set, const char *slug)
+{
+	const char *hash, *of;
+	json_t *value;
+	void *next;
+	int is_host;
+
+	json_object_foreach_safe(set, next, hash, value)
+	{
+		if (json_unpack(value, "{s:s, s:b}", "slug", &of, "host",
+			&is_host) == 0 &&
+		    is_host && strcmp(of, slug) == 0)
+			(void)json_object_del(set, hash);
+	}
+}
+
+struct trust_bound_change {
+	const char *slug;
+	const char *add, *drop; /* hashes; NULL: none */
+	bool is_host;           /* of add */
+};
+
 static enum result
-trust_bound_change(const char *hash, const char *slug, struct json_fault *fault)
+trust_bound_change(
+    const struct trust_bound_change *change, struct json_fault *fault)
 {
 	FD_CLEANUP int lock = -1;
 	struct state_dir home = {.fd = -1};
 	json_t *set = NULL;
-	bool changed = true;
+	size_t before;
 	enum result result = state_json_begin(&home, &lock, fault);
 
 	if (result == RESULT_OK)
 		result = trust_bound_read(&home, &set, fault);
-	if (result == RESULT_OK && slug != NULL)
-		result = trust_bound_put(set, hash, slug);
-	else if (result == RESULT_OK)
-		changed = json_object_del(set, hash) == 0;
-	if (result == RESULT_OK && changed)
+	before = json_object_size(set);
+	if (result == RESULT_OK && !change->is_host)
+		trust_bound_no_host(set, change->slug);
+	if (result == RESULT_OK && change->drop != NULL)
+		(void)json_object_del(set, change->drop);
+	if (result == RESULT_OK && change->add != NULL)
+		result = trust_bound_put(
+		    set, change->add, change->slug, change->is_host);
+	if (result == RESULT_OK &&
+	    (change->add != NULL || json_object_size(set) != before))
 		result = state_json_write(&home, TRUST_BOUND_NAME,
-		    json_pack("{s:i, s:O}", "version", 1, "attested", set),
+		    json_pack("{s:i, s:O}", "version", 2, "attested", set),
 		    fault);
 	json_decref(set);
 	state_dir_close(&home);
@@ -137,16 +201,21 @@ enum result
 trust_bound_add(const char *slug, const json_t *entry, struct json_fault *fault)
 {
 	char hash[DIGEST_HEX + 1];
+	const struct trust_bound_change change = {.slug = slug,
+	    .add = hash,
+	    .is_host = json_object_get(entry, "host_path") != NULL};
 	enum result result = trust_bound_hash(slug, entry, hash);
 
-	return result == RESULT_OK ? trust_bound_change(hash, slug, fault)
+	return result == RESULT_OK ? trust_bound_change(&change, fault)
 				   : result;
 }
 
 enum result
-trust_bound_drop(const char *hash, struct json_fault *fault)
+trust_bound_drop(const char *slug, const char *hash, struct json_fault *fault)
 {
-	return trust_bound_change(hash, NULL, fault);
+	const struct trust_bound_change change = {.slug = slug, .drop = hash};
+
+	return trust_bound_change(&change, fault);
 }
 
 enum result

@@ -16,182 +16,15 @@
 #include <cmocka.h>
 
 #include <errno.h>
-#include <fcntl.h>
-#include <ftw.h>
 #include <signal.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "common/event_loop.h"
-#include "common/fd.h"
-#include "supervisor/host/host_run.h"
-#include "supervisor/policy/audit.h"
 #include "supervisor/policy/boundary.h"
-#include "supervisor/policy/config.h"
+#include "tests/support/host_world.h"
 
-#define TEST_HOST_RUN_OUTPUT 8192
-
-static char test_host_run_home[64];
-
-struct test_host_run {
-	struct event_base *base;
-	struct config *config;
-	struct audit *audit;
-	struct host_run *run;
-	struct host_spec spec;
-	struct sandbox_outcome outcome;
-	int ends, gone;
-	char output[TEST_HOST_RUN_OUTPUT];
-	/* Called at go. */
-	void (*at_go)(struct test_host_run *test);
-};
-
-static const char *const test_host_run_env[] = {
-    "PATH=/usr/bin:/bin", "HOME=/tmp", "ONLY=this", NULL};
-
-static int
-test_host_run_remove(
-    const char *path, const struct stat *status, int kind, struct FTW *walk)
-{
-	(void)status;
-	(void)kind;
-	(void)walk;
-	return remove(path);
-}
-
-static int
-test_host_run_setup(void **state)
-{
-	const char *place = getenv("TMPDIR");
-
-	(void)state;
-	(void)snprintf(test_host_run_home, sizeof(test_host_run_home),
-	    "%.40s/test_host_run_XXXXXX", place != NULL ? place : "/tmp");
-	return mkdtemp(test_host_run_home) == NULL ||
-		       setenv("AGENTNODE_HOME", test_host_run_home, 1) != 0 ||
-		       chdir(test_host_run_home) != 0
-		   ? -1
-		   : 0;
-}
-
-static int
-test_host_run_teardown(void **state)
-{
-	(void)state;
-	return nftw(
-	    test_host_run_home, test_host_run_remove, 16, FTW_DEPTH | FTW_PHYS);
-}
-
-static void
-test_host_run_on_go(struct host_run *run, void *context)
-{
-	struct test_host_run *test = context;
-
-	(void)run;
-	if (test->at_go != NULL)
-		test->at_go(test);
-}
-
-static void
-test_host_run_on_end(
-    struct host_run *run, const struct sandbox_outcome *outcome, void *context)
-{
-	struct test_host_run *test = context;
-
-	(void)run;
-	test->ends++;
-	test->outcome = *outcome;
-	event_loop_stop(test->base);
-}
-
-static void
-test_host_run_on_ledger(enum result result, const char *detail, void *context)
-{
-	static const struct host_run_handlers handlers = {
-	    test_host_run_on_go, test_host_run_on_end};
-	struct test_host_run *test = context;
-
-	(void)detail;
-	assert_int_equal(result, RESULT_OK);
-	assert_int_equal(host_run_start(test->base, test->config, test->audit,
-			     &test->spec, &handlers, test, &test->run),
-	    RESULT_OK);
-	assert_int_equal(test->ends, 0);
-}
-
-static void
-test_host_run_open(struct test_host_run *test)
-{
-	struct json_fault fault = {""};
-
-	memset(test, 0, sizeof(*test));
-	assert_int_equal(event_loop_new(&test->base), RESULT_OK);
-	assert_int_equal(config_load(&test->config, &fault), RESULT_OK);
-	test->spec = (struct host_spec){.kind = "exec",
-	    .env = test_host_run_env,
-	    .cwd = test_host_run_home,
-	    .stdin_fd = -1,
-	    .stdout_fd = -1,
-	    .stderr_fd = -1};
-}
-
-static void
-test_host_run_loop(struct test_host_run *test)
-{
-	int out = memfd_create("output", MFD_CLOEXEC);
-	ssize_t got;
-
-	test->spec.stdout_fd = out;
-	assert_int_equal(audit_start(test->base, test_host_run_home,
-			     test_host_run_on_ledger, test, &test->audit),
-	    RESULT_OK);
-	assert_int_equal(event_loop_run(test->base), RESULT_OK);
-	assert_int_equal(test->ends, 1);
-	got = pread(out, test->output, sizeof(test->output) - 1, 0);
-	assert_true(got >= 0);
-	test->output[got] = '\0';
-	close(out);
-}
-
-static void
-test_host_run_close(struct test_host_run *test)
-{
-	host_run_free(&test->run);
-	audit_free(&test->audit);
-	config_free(&test->config);
-	event_base_free(test->base);
-}
-
-/* Run `sh -c script` to its end. */
-static void
-test_host_run_shell(struct test_host_run *test, const char *script)
-{
-	const char *const argv[] = {"/bin/sh", "-c", script, NULL};
-
-	test->spec.argv = argv;
-	test_host_run_loop(test);
-	test->spec.argv = NULL;
-}
-
-static bool
-test_host_run_is_dead(pid_t pid)
-{
-	char path[64], text[512] = "";
-	int fd;
-
-	(void)snprintf(path, sizeof(path), "/proc/%d/stat", (int)pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return true;
-	if (read(fd, text, sizeof(text) - 1) < 0)
-		text[0] = '\0';
-	close(fd);
-	return text[0] == '\0' || strstr(text, ") Z") != NULL;
-}
-
-/* The numbers in a file are of processes that are dead, or die soon. */
 static void
 test_host_run_all_dead(const char *path, int count, unsigned wait_ms)
 {
@@ -203,11 +36,11 @@ test_host_run_all_dead(const char *path, int count, unsigned wait_ms)
 		unsigned waited = 0;
 
 		seen++;
-		while (!test_host_run_is_dead((pid_t)pid) && waited < wait_ms) {
+		while (!host_world_is_dead((pid_t)pid) && waited < wait_ms) {
 			(void)usleep(10000);
 			waited += 10;
 		}
-		assert_true(test_host_run_is_dead((pid_t)pid));
+		assert_true(host_world_is_dead((pid_t)pid));
 	}
 	(void)fclose(file);
 	assert_int_equal(seen, count);
@@ -216,14 +49,14 @@ test_host_run_all_dead(const char *path, int count, unsigned wait_ms)
 static void
 test_host_run_environment(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.spec.cwd = "/tmp";
 	/* No pipe in the script: the shell would hold one end for a moment. */
 	assert_int_equal(setenv("SECRET_OF_THE_CALLER", "x", 1), 0);
-	test_host_run_shell(&test,
+	host_world_shell(&test,
 	    "tr '\\0' '\\n' < /proc/$$/environ; umask; pwd; ulimit -c; ls "
 	    "/proc/$$/fd; grep -E 'NoNewPrivs|CapEff' /proc/$$/status; exit "
 	    "3");
@@ -234,19 +67,19 @@ test_host_run_environment(void **state)
 	assert_string_equal(test.output,
 	    "PATH=/usr/bin:/bin\nHOME=/tmp\nONLY=this\n0077\n/tmp\n0\n"
 	    "0\n1\n2\nCapEff:\t0000000000000000\nNoNewPrivs:\t1\n");
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
 test_host_run_background(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	(void)unlink("test_host_run_pids");
 	/* Another session; forked twice; ignoring what can be ignored. */
-	test_host_run_shell(&test,
+	host_world_shell(&test,
 	    "f=test_host_run_pids; (setsid sh -c 'trap \"\" TERM HUP; "
 	    "echo "
 	    "$$; exec sleep 300' >> $f &) ; sh -c '(sleep 301 & echo $! >> "
@@ -255,41 +88,41 @@ test_host_run_background(void **state)
 	assert_int_equal(test.outcome.exit_code, 0);
 	assert_true(test.outcome.removed);
 	test_host_run_all_dead("test_host_run_pids", 2, 0);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
 test_host_run_time(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 	uint64_t start;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.spec.limits.wall_s = 3;
 	(void)unlink("test_host_run_pids");
 	start = event_loop_now_ms();
-	test_host_run_shell(&test,
+	host_world_shell(&test,
 	    "trap '' TERM; echo $$ > test_host_run_pids; setsid sleep 300 "
 	    "& echo $! >> test_host_run_pids; wait");
 	assert_string_equal(test.outcome.code, "timeout");
 	assert_true(event_loop_now_ms() - start < 10000);
 	assert_int_equal(test.outcome.signal, SIGKILL);
 	test_host_run_all_dead("test_host_run_pids", 2, 0);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 /* Is there a group, as root everywhere but in a container without any? */
 static bool
 test_host_run_is_grouped(void)
 {
-	struct test_host_run test;
+	struct host_world test;
 	bool is_grouped;
 
-	test_host_run_open(&test);
-	test_host_run_shell(&test, "cat /proc/self/cgroup");
+	host_world_open(&test);
+	host_world_shell(&test, "cat /proc/self/cgroup");
 	is_grouped = strstr(test.output, "/agentnode-host-") != NULL;
-	test_host_run_close(&test);
+	host_world_close(&test);
 	return is_grouped;
 }
 
@@ -298,58 +131,57 @@ test_host_run_is_grouped(void)
 static void
 test_host_run_growing(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
 	/* Without a control group nothing holds root's processes. */
 	if (getuid() == 0 && !test_host_run_is_grouped())
 		fail_msg("no control group can be made here");
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.spec.limits.wall_s = 1;
 	test.spec.limits.pids = 64;
-	test_host_run_shell(
-	    &test, "f() { f | f & f; }; f 2>/dev/null; sleep 300");
+	host_world_shell(&test, "f() { f | f & f; }; f 2>/dev/null; sleep 300");
 	assert_true(test.outcome.removed);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
 test_host_run_missing(void **state)
 {
 	static const char *const argv[] = {"/nonexistent/program", NULL};
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.spec.argv = argv;
-	test_host_run_loop(&test);
+	host_world_loop(&test);
 	assert_string_equal(test.outcome.code, "exec_failed");
 	assert_string_equal(test.outcome.detail,
 	    "/nonexistent/program cannot be started on the host: No such file "
 	    "or directory");
 	assert_false(test.outcome.started);
 	assert_true(test.outcome.removed);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
 test_host_run_file_size(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.spec.file_size = 65536;
-	test_host_run_shell(&test, "ulimit -f; head -c 100000 /dev/zero > "
-				   "test_host_run_big; wc -c < "
-				   "test_host_run_big; rm "
-				   "test_host_run_big");
+	host_world_shell(&test, "ulimit -f; head -c 100000 /dev/zero > "
+				"test_host_run_big; wc -c < "
+				"test_host_run_big; rm "
+				"test_host_run_big");
 	assert_string_equal(test.output, "128\n65536\n");
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
-test_host_run_at_go_stop(struct test_host_run *test)
+test_host_run_at_go_stop(struct host_world *test)
 {
 	host_run_stop(test->run, "stopped", "the test says so");
 }
@@ -357,16 +189,16 @@ test_host_run_at_go_stop(struct test_host_run *test)
 static void
 test_host_run_stop(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.at_go = test_host_run_at_go_stop;
-	test_host_run_shell(&test, "sleep 300 & sleep 301");
+	host_world_shell(&test, "sleep 300 & sleep 301");
 	assert_string_equal(test.outcome.code, "stopped");
 	assert_string_equal(test.outcome.detail, "the test says so");
 	assert_true(test.outcome.removed);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 /* --- whoever dies -------------------------------------------------------- */
@@ -380,36 +212,36 @@ static const char test_host_run_who[] =
 static void
 test_host_run_keeper_killed(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 	char script[512];
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	(void)snprintf(script, sizeof(script), "%skill -9 $PPID; sleep 300",
 	    test_host_run_who);
-	test_host_run_shell(&test, script);
+	host_world_shell(&test, script);
 	assert_string_equal(test.outcome.code, "host_died");
 	assert_true(test.outcome.removed);
 	test_host_run_all_dead("test_host_run_pids", 2, 0);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
 test_host_run_guard_killed(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 	char script[512];
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	(void)snprintf(script, sizeof(script),
 	    "%skill -9 $(awk '{print $4}' /proc/$PPID/stat); sleep 300",
 	    test_host_run_who);
-	test_host_run_shell(&test, script);
+	host_world_shell(&test, script);
 	assert_true(test.outcome.code[0] != '\0');
 	assert_true(test.outcome.removed);
 	test_host_run_all_dead("test_host_run_pids", 2, 0);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 /* With their process groups. */
@@ -433,16 +265,16 @@ test_host_run_kill(const char *path)
 static void
 test_host_run_both_killed(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 	char script[512];
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	(void)snprintf(script, sizeof(script),
 	    "%sg=$(awk '{print $4}' /proc/$PPID/stat) k=$PPID setsid sh -c "
 	    "'kill -9 $g $k'; sleep 300",
 	    test_host_run_who);
-	test_host_run_shell(&test, script);
+	host_world_shell(&test, script);
 	/* The keeper may have been quicker than the second signal. */
 	assert_true(test.outcome.code[0] != '\0');
 	/* Without a group it may live, and that is said. */
@@ -451,16 +283,16 @@ test_host_run_both_killed(void **state)
 	if (!test.outcome.removed)
 		test_host_run_kill("test_host_run_pids");
 	test_host_run_all_dead("test_host_run_pids", 2, 1000);
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 static void
 test_host_run_supervise(void)
 {
-	struct test_host_run test;
+	struct host_world test;
 
-	test_host_run_open(&test);
-	test_host_run_shell(&test,
+	host_world_open(&test);
+	host_world_shell(&test,
 	    "echo $$ > test_host_run_pids; setsid sleep 300 & echo "
 	    "$! >> test_host_run_pids; echo ready > "
 	    "test_host_run_ready; sleep 300");
@@ -497,7 +329,7 @@ test_host_run_i08_tiers(void **state)
 	char tree[128];
 
 	(void)state;
-	(void)snprintf(tree, sizeof(tree), "%s/tree", test_host_run_home);
+	(void)snprintf(tree, sizeof(tree), "%s/tree", host_world_home);
 	assert_int_equal(mkdir(tree, 0700), 0);
 	for (int tier = TIER_UNKNOWN; tier < TIER_COUNT; tier++) {
 		for (size_t i = 0; i < 3; i++) {
@@ -506,9 +338,9 @@ test_host_run_i08_tiers(void **state)
 			bool may =
 			    places[i] == BOUNDARY_HOST &&
 			    (tier == TIER_CURATED || tier == TIER_TRUSTED);
-			struct test_host_run test;
+			struct host_world test;
 
-			test_host_run_open(&test);
+			host_world_open(&test);
 			test.spec.kind = "toolpack";
 			test.spec.package = "some-pack";
 			test.spec.version = "1.0.0";
@@ -516,12 +348,12 @@ test_host_run_i08_tiers(void **state)
 			test.spec.verdict = &verdict;
 			test.spec.tree_path = tree;
 			test.spec.tree_hash = "sha256:00";
-			test_host_run_shell(&test, "echo it ran");
+			host_world_shell(&test, "echo it ran");
 			assert_string_equal(test.outcome.code,
 			    may ? "integrity_volume" : "host_refused");
 			assert_false(test.outcome.started);
 			assert_string_equal(test.output, "");
-			test_host_run_close(&test);
+			host_world_close(&test);
 		}
 	}
 	assert_int_equal(rmdir(tree), 0);
@@ -531,21 +363,21 @@ test_host_run_i08_tiers(void **state)
 static void
 test_host_run_i08_forged(void **state)
 {
-	struct test_host_run test;
+	struct host_world test;
 
 	(void)state;
-	test_host_run_open(&test);
+	host_world_open(&test);
 	test.spec.kind = "toolpack";
-	test_host_run_shell(&test, "echo it ran");
+	host_world_shell(&test, "echo it ran");
 	assert_string_equal(test.outcome.code, "host_refused");
-	test_host_run_close(&test);
-	test_host_run_open(&test);
+	host_world_close(&test);
+	host_world_open(&test);
 	test.spec.package = "some-pack";
 	test.spec.tier = "curated";
-	test_host_run_shell(&test, "echo it ran");
+	host_world_shell(&test, "echo it ran");
 	assert_string_equal(test.outcome.code, "host_refused");
 	assert_string_equal(test.output, "");
-	test_host_run_close(&test);
+	host_world_close(&test);
 }
 
 int
@@ -568,5 +400,5 @@ main(void)
 	};
 
 	return cmocka_run_group_tests(
-	    tests, test_host_run_setup, test_host_run_teardown);
+	    tests, host_world_setup, host_world_teardown);
 }

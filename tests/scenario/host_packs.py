@@ -90,11 +90,12 @@ def flood(a=""):
 '''
 
 
-def source(slug, more=""):
+def source(slug, more="", version="1.0.0"):
     names = ("look", "spawn", "wait", "eat", "eat_all", "flood")
     return mcp_setup.package({
         "agentnode.yaml": MANIFEST.format(slug=slug, more=more, tools="".join(
-            TOOL.format(name=name) for name in names)),
+            TOOL.format(name=name) for name in names)).replace(
+                "version: 1.0.0", f"version: {version}"),
         "tools.py": CODE, "tests.txt": TOKEN + "\n"}, slug)
 
 
@@ -131,6 +132,11 @@ class Shop:
         pack(node_source(), os.path.join(self.folder, "node-tools.tgz"))
         self.registry.add("node-tools", "1.0.0", "node-tools.tgz",
                           tier="curated")
+        for version in ("1.0.0", "2.0.0"):
+            name = f"turn-tools-{version}.tgz"
+            pack(source("turn-tools", version=version),
+                 os.path.join(self.folder, name))
+            self.registry.add("turn-tools", version, name, tier="trusted")
         self.registry.write()
         configure(home, **home_with(self.registry))
 
@@ -478,6 +484,49 @@ def choices():
     policy("default")
 
 
+def write_lock(change):
+    """The lockfile by hand, every seal made anew."""
+    with open(lock, encoding="utf-8") as file:
+        data = json.load(file)
+    change(data["packages"])
+    with open(lock, "w", encoding="utf-8") as file:
+        json.dump(consent_seal.sealed(data), file)
+
+
+def older():
+    """Whatever was bound for the host before --sandbox or remove is not any
+    more, and what the lockfile says meanwhile has no part in it."""
+    slug, kept = "turn-tools", []
+    try:
+        for version in ("1.0.0", "2.0.0"):
+            install(f"{slug}@{version}")
+            kept.append(entry(slug))
+        write_lock(lambda all_: all_.update({slug: kept[0]}))
+        done = tool("look", slug=slug)
+        check("an older entry that was not taken back runs", done.code == 0
+              and done.json()["place"] == "host", done)
+        install(f"{slug}@2.0.0", "--sandbox")
+        for row in kept:
+            forge(slug, f"{row['version']} on the host, of before --sandbox",
+                  {"trust_unbound"}, **row)
+        install(f"{slug}@1.0.0")
+        write_lock(lambda all_: all_.pop(slug))
+        install(f"{slug}@1.0.0", "--sandbox")
+        forge(slug, "its entry was deleted by hand before --sandbox",
+              {"trust_unbound"}, **kept[0])
+        install(f"{slug}@2.0.0")
+        install(f"{slug}@1.0.0")
+        done = agentnode(home, "remove", slug, "--keep-volume", timeout=120)
+        check("it is removed", done.code == 0, done)
+        write_lock(lambda all_: all_.update({slug: kept[1]}))
+        no_host("an entry of before remove", "trust_unbound",
+                tool("look", slug=slug))
+        write_lock(lambda all_: all_.pop(slug))
+    finally:
+        for row in kept:
+            engine_case.podman("volume", "rm", "-f", row["sandbox_volume"])
+
+
 def i08():
     install("known-tools")
     local = agentnode(home, "install", source("own-tools"), "--yes",
@@ -558,6 +607,7 @@ def main():
         policies()
         documented()
         choices()
+        older()
         i08()
         missing()
         removed()

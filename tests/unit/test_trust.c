@@ -369,8 +369,10 @@ test_trust_bound_entry(void **state)
 	test_trust_judged(entry, "");
 	assert_int_equal(
 	    trust_bound_hash(TRUST_WORLD_SLUG, entry, hash), RESULT_OK);
-	assert_int_equal(trust_bound_drop(hash, &fault), RESULT_OK);
-	assert_int_equal(trust_bound_drop(hash, &fault), RESULT_OK);
+	assert_int_equal(
+	    trust_bound_drop(TRUST_WORLD_SLUG, hash, &fault), RESULT_OK);
+	assert_int_equal(
+	    trust_bound_drop(TRUST_WORLD_SLUG, hash, &fault), RESULT_OK);
 	test_trust_judged(entry, "trust_unbound");
 	json_decref(entry);
 }
@@ -407,12 +409,124 @@ test_trust_living(void **state)
 	json_decref(entry);
 }
 
+#define TEST_TRUST_HEX                     \
+	"00112233445566778899aabbccddeeff" \
+	"00112233445566778899aabbccddeeff"
+
+static json_t *
+test_trust_for(const json_t *entry, const char *version, bool is_host)
+{
+	json_t *other = json_deep_copy(entry);
+
+	json_object_set_new(other, "entrypoint", json_string(version));
+	if (is_host)
+		json_object_set_new(other, "host_path", json_string("/x"));
+	return other;
+}
+
+static void
+test_trust_add(const char *slug, const json_t *entry)
+{
+	struct json_fault fault = {""};
+
+	assert_int_equal(trust_bound_add(slug, entry, &fault), RESULT_OK);
+}
+
+static bool
+test_trust_has(const char *slug, const json_t *entry)
+{
+	struct json_fault fault = {""};
+	bool there;
+
+	assert_int_equal(
+	    trust_bound_has(slug, entry, &there, &fault), RESULT_OK);
+	return there;
+}
+
+/* One for the sandbox, and a removal, end every one for the host of that
+ * slug, of whatever version and lockfile; those for the sandbox stay. */
+static void
+test_trust_bound_host(void **state)
+{
+	struct json_fault fault = {""};
+	json_t *entry = test_trust_entry();
+	json_t *host[2] = {test_trust_for(entry, "one:x", true),
+	    test_trust_for(entry, "two:x", true)};
+	json_t *inside[2] = {test_trust_for(entry, "one:x", false),
+	    test_trust_for(entry, "two:x", false)};
+
+	(void)state;
+	for (int by_remove = 0; by_remove < 2; by_remove++) {
+		test_trust_add("word-count", inside[0]);
+		test_trust_add("word-count", host[0]);
+		test_trust_add("word-count", host[1]);
+		test_trust_add("other-pack", host[0]);
+		assert_true(test_trust_has("word-count", host[0]));
+		assert_true(test_trust_has("word-count", host[1]));
+		if (by_remove)
+			assert_int_equal(
+			    trust_bound_drop("word-count", NULL, &fault),
+			    RESULT_OK);
+		else
+			test_trust_add("word-count", inside[1]);
+		assert_false(test_trust_has("word-count", host[0]));
+		assert_false(test_trust_has("word-count", host[1]));
+		assert_true(test_trust_has("word-count", inside[0]));
+		assert_true(test_trust_has("other-pack", host[0]));
+	}
+	for (int i = 0; i < 2; i++) {
+		json_decref(host[i]);
+		json_decref(inside[i]);
+	}
+	json_decref(entry);
+}
+
+/* A file of before, which does not say for where: it holds, and every one
+ * may be for the host. */
+static void
+test_trust_bound_older(void **state)
+{
+	json_t *entry = test_trust_entry();
+	json_t *host = test_trust_for(entry, "one:x", true);
+	char path[128], hash[DIGEST_HEX + 1];
+	FILE *file;
+
+	(void)state;
+	assert_int_equal(trust_bound_hash("word-count", host, hash), RESULT_OK);
+	snprintf(
+	    path, sizeof(path), "%s/" TRUST_BOUND_NAME, test_trust_world.home);
+	file = fopen(path, "w");
+	assert_non_null(file);
+	fprintf(file,
+	    "{\"version\":1,\"attested\":{\"%s\":\"word-count\","
+	    "\"" TEST_TRUST_HEX "\":\"other-pack\"}}",
+	    hash);
+	fclose(file);
+	assert_true(test_trust_has("word-count", host));
+	test_trust_add("other-pack", host);
+	assert_true(test_trust_has("word-count", host));
+	test_trust_add("word-count", entry);
+	assert_false(test_trust_has("word-count", host));
+	assert_true(test_trust_has("word-count", entry));
+	assert_true(test_trust_has("other-pack", host));
+	json_decref(host);
+	json_decref(entry);
+}
+
 /* A file that is not well formed is no answer, and is not written over. */
 static void
 test_trust_bound_file(void **state)
 {
 	static const char *const texts[] = {"", "[]", "{}",
-	    "{\"version\":2,\"attested\":{}}",
+	    "{\"version\":3,\"attested\":{}}",
+	    "{\"version\":2,\"attested\":{\"" TEST_TRUST_HEX
+	    "\":\"word-count\"}}",
+	    "{\"version\":2,\"attested\":{\"" TEST_TRUST_HEX
+	    "\":{\"slug\":\"word-count\"}}}",
+	    "{\"version\":2,\"attested\":{\"" TEST_TRUST_HEX
+	    "\":{\"slug\":\"word-count\",\"host\":1}}}",
+	    "{\"version\":1,\"attested\":{\"" TEST_TRUST_HEX
+	    "\":{\"slug\":\"word-count\",\"host\":true}}}",
 	    "{\"version\":1,\"attested\":{\"x\":\"y\"}}",
 	    "{\"version\":1,\"attested\":{},\"more\":1}"};
 	json_t *entry = test_trust_entry();
@@ -454,6 +568,8 @@ main(void)
 	    TEST(test_trust_keys),
 	    TEST(test_trust_publisher),
 	    TEST(test_trust_bound_entry),
+	    TEST(test_trust_bound_host),
+	    TEST(test_trust_bound_older),
 	    TEST(test_trust_living),
 	    TEST(test_trust_bound_file),
 	};
