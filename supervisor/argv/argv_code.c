@@ -246,6 +246,26 @@ static const struct argv_code_row argv_code_rows[] = {
 	"the runtime takes orders from such annotations: groups kept, "
 	    "hooks, other handlers",
 	"leave the annotation out"},
+    [ARGV_CODE_ENGINE_CONFIG] = {"engine_config", ARGV_LEAK,
+	"sets the engine up by %s",
+	"what the engine reads or obeys there is not on this line: mounts, "
+	    "hooks, devices, networks, other stores of images and volumes",
+	"leave the option out"},
+    [ARGV_CODE_ENGINE_PROGRAM] = {"engine_program", ARGV_LEAK,
+	"has the engine run the host program %s",
+	"it runs outside the container with the engine's rights, and is "
+	    "whatever stands at that path",
+	"leave the option out"},
+    [ARGV_CODE_HOSTS_FILE] = {"hosts_file", ARGV_LEAK,
+	"copies names from the host file %s",
+	"any file can be named: its lines stand in the container's "
+	    "/etc/hosts; without a path it is the host's own",
+	"--hosts-file none"},
+    [ARGV_CODE_OUTPUT_FILE] = {"output_file", ARGV_LEAK,
+	"writes what comes out of it to the host by %s",
+	"what the workload prints is written with the "
+	    "engine's rights to a path that the line chooses",
+	"leave the option out; read the output from the engine"},
     [ARGV_CODE_CAPS_KEPT] = {"caps_kept", ARGV_HARDENING,
 	"does not drop all capabilities",
 	"the engine's default leaves a dozen, among them raw sockets and "
@@ -277,6 +297,10 @@ static const struct argv_code_row argv_code_rows[] = {
 	"it is the host's root or a group of the system: limits of the "
 	    "engine's own group do not count",
 	"leave --cgroup-parent out"},
+    [ARGV_CODE_CGROUP_CONF] = {"cgroup_conf", ARGV_HARDENING,
+	"sets %s in its control group",
+	"it is written after the limits of this line and can lift them",
+	"leave --cgroup-conf out"},
     [ARGV_CODE_OOM_KILL] = {"oom_kill_off", ARGV_HARDENING,
 	"is not ended when memory runs out",
 	"its processes hang, or the host ends others in its place",

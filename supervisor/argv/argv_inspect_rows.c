@@ -74,6 +74,8 @@ static const struct argv_inspect_row {
     {"HostConfig", "Runtime", NULL, ARGV_FORM_TEXT, ARGV_RUNTIME},
     {NULL, "OCIRuntime", NULL, ARGV_FORM_TEXT, ARGV_RUNTIME},
     {"HostConfig", "LogConfig", "Type", ARGV_FORM_TEXT, ARGV_LOG_DRIVER},
+    {"HostConfig", "LogConfig", "Config", ARGV_FORM_MAP, ARGV_LOG_OPT},
+    {"Config", "HealthLogDestination", NULL, ARGV_FORM_TEXT, ARGV_HEALTH_LOG},
     {"HostConfig", "RestartPolicy", "Name", ARGV_FORM_TEXT, ARGV_RESTART},
     {"Config", "Image", NULL, ARGV_FORM_TEXT, ARGV_IMAGE},
 };

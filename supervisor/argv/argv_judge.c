@@ -17,6 +17,7 @@ argv_judge(const struct argv_items *items, struct argv_findings *findings_r,
 	argv_judge_mount(items, findings_r, fault_r);
 	argv_judge_rights(items, findings_r);
 	argv_judge_limits(items, findings_r);
+	argv_judge_engine(items, findings_r);
 	if (findings_r->result == RESULT_OK) {
 		argv_finding_sort(findings_r);
 		return RESULT_OK;

@@ -24,6 +24,8 @@ void argv_judge_mount(const struct argv_items *items,
     struct argv_findings *findings, struct argv_fault *fault_r);
 void argv_judge_rights(
     const struct argv_items *items, struct argv_findings *findings);
+void argv_judge_engine(
+    const struct argv_items *items, struct argv_findings *findings);
 void argv_judge_limits(
     const struct argv_items *items, struct argv_findings *findings);
 

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "supervisor/argv/argv_judge.h"
+#include "supervisor/argv/argv_place.h"
 #include "supervisor/argv/argv_value.h"
 
 static void
@@ -21,6 +22,7 @@ argv_judge_limits_cgroup(
 	const struct argv_item *group = argv_items_last(items, ARGV_CGROUPS);
 	const struct argv_item *parent =
 	    argv_items_last(items, ARGV_CGROUP_PARENT);
+	char place[ARGV_PLACE_PATH_MAX];
 
 	if (memory == NULL || !argv_value_is_size(memory->value))
 		argv_finding_add(findings, ARGV_CODE_MEMORY, "", memory);
@@ -30,7 +32,9 @@ argv_judge_limits_cgroup(
 		argv_finding_add(findings, ARGV_CODE_PIDS, "", pids);
 	if (group != NULL && strcmp(group->value, "disabled") == 0)
 		argv_finding_add(findings, ARGV_CODE_CGROUPS_OFF, "", group);
-	if (parent != NULL && argv_value_is_one_of(parent->value, of_host))
+	if (parent != NULL &&
+	    (!argv_place_clean(parent->value, place, sizeof(place)) ||
+		argv_value_is_one_of(place, of_host)))
 		argv_finding_add(
 		    findings, ARGV_CODE_CGROUP_PARENT, parent->value, parent);
 }
@@ -86,6 +90,9 @@ argv_judge_limits_knows(const char *runtime)
 	const char *slash = strrchr(runtime, '/');
 	const char *base = slash != NULL ? slash + 1 : runtime;
 
+	/* A program of this name elsewhere is any program. */
+	if (slash != NULL && argv_place_of(runtime) != ARGV_PLACE_SYSTEM)
+		return false;
 	for (size_t i = 0; i < sizeof(starts) / sizeof(starts[0]); i++) {
 		if (strncmp(base, starts[i], strlen(starts[i])) == 0)
 			return true;
@@ -112,7 +119,11 @@ argv_judge_limits_engine(
 		    findings, ARGV_CODE_RUNTIME, runtime->value, runtime);
 	if (systemd != NULL && strcmp(systemd->value, "always") == 0)
 		argv_finding_add(findings, ARGV_CODE_SYSTEMD, "", systemd);
-	if (log != NULL && !argv_value_is_one_of(log->value, own_logs))
+	/* nerdctl runs the program of a "binary:///path". */
+	if (log != NULL && strstr(log->value, "://") != NULL)
+		argv_finding_add(
+		    findings, ARGV_CODE_ENGINE_PROGRAM, log->value, log);
+	else if (log != NULL && !argv_value_is_one_of(log->value, own_logs))
 		argv_finding_add(
 		    findings, ARGV_CODE_LOG_DRIVER, log->value, log);
 	if (restart != NULL && !argv_value_is_one_of(restart->value, once))

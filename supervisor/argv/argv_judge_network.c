@@ -3,8 +3,10 @@
  * What comes in by the environment and what is reached by the network.
  * Called by argv_judge alone.
  */
+#include <stddef.h>
 #include <string.h>
 
+#include "supervisor/argv/argv_csv.h"
 #include "supervisor/argv/argv_judge.h"
 #include "supervisor/argv/argv_key.h"
 #include "supervisor/argv/argv_value.h"
@@ -41,6 +43,12 @@ argv_judge_network_env(
 			argv_finding_add(findings, ARGV_CODE_ENV_KEY, name, at);
 		}
 	}
+	while ((at = argv_items_next(items, ARGV_ENV_MERGE, at)) != NULL) {
+		if (!argv_key_is_entry(at->value))
+			continue;
+		argv_judge_network_head(at->value, "=", name, sizeof(name));
+		argv_finding_add(findings, ARGV_CODE_ENV_KEY, name, at);
+	}
 	while ((at = argv_items_next(items, ARGV_ENV_FILE, at)) != NULL)
 		argv_finding_add(findings, ARGV_CODE_ENV_FILE, at->value, at);
 	if (argv_items_is_true(items, ARGV_ENV_HOST, false))
@@ -48,21 +56,85 @@ argv_judge_network_env(
 		    argv_items_last(items, ARGV_ENV_HOST));
 }
 
-/* NAME, or the name in docker's name=NAME,alias=... */
-static void
-argv_judge_network_name(const char *value, char *name_r, size_t size)
+static bool
+argv_judge_network_is_word(char c)
 {
-	const char *at = value;
+	return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z') ||
+	       (c >= 'a' && c <= 'z') || c == '_';
+}
 
-	while (strncmp(at, "name=", 5) != 0) {
-		at = strchr(at, ',');
-		if (at == NULL) {
-			argv_judge_network_head(value, "", name_r, size);
-			return;
-		}
-		at++;
+/* WORD=WORD stands somewhere: docker reads the value as fields. */
+static bool
+argv_judge_network_is_long(const char *value)
+{
+	for (const char *at = strchr(value, '='); at != NULL;
+	     at = strchr(at + 1, '=')) {
+		if (at > value && argv_judge_network_is_word(at[-1]) &&
+		    argv_judge_network_is_word(at[1]))
+			return true;
 	}
-	argv_judge_network_head(at + 5, ",", name_r, size);
+	return false;
+}
+
+/* text with small letters and without the space around it; "" when it is
+ * longer than size. */
+static void
+argv_judge_network_fold(
+    const char *text, size_t len, char *folded_r, size_t size)
+{
+	static const char space[] = " \t\r\n\v\f";
+	size_t skip = strspn(text, space), used = 0;
+
+	if (len >= size)
+		len = 0;
+	for (size_t i = skip; i < len; i++)
+		folded_r[used++] =
+		    (char)(text[i] >= 'A' && text[i] <= 'Z' ? text[i] + 32
+							    : text[i]);
+	while (used > 0 && strchr(space, folded_r[used - 1]) != NULL)
+		used--;
+	folded_r[used] = '\0';
+}
+
+/* One field: false when docker has no such key. */
+static bool
+argv_judge_network_field(const char *field, char *name, size_t size)
+{
+	static const char *const keys[] = {"alias", "driver-opt", "ip", "ip6",
+	    "mac-address", "link-local-ip", "gw-priority", NULL};
+	const char *equals = strchr(field, '=');
+	char key[32];
+
+	if (equals == NULL || equals - field >= (ptrdiff_t)sizeof(key))
+		return false;
+	argv_judge_network_fold(
+	    field, (size_t)(equals - field), key, sizeof(key));
+	if (strcmp(key, "name") != 0)
+		return argv_value_is_one_of(key, keys);
+	argv_judge_network_fold(equals + 1, strlen(equals + 1), name, size);
+	return true;
+}
+
+/* As it stands; of docker's name=NAME,alias=... the last name. "": what is
+ * written is not understood. */
+static void
+argv_judge_network_name(
+    enum argv_engine engine, const char *value, char *name_r, size_t size)
+{
+	struct argv_csv *csv = NULL;
+	bool known;
+
+	argv_judge_network_head(value, "", name_r, size);
+	if (engine != ARGV_DOCKER || !argv_judge_network_is_long(value))
+		return;
+	name_r[0] = '\0';
+	known = argv_csv_new(value, &csv) == RESULT_OK;
+	for (size_t i = 0; known && i < argv_csv_count(csv); i++)
+		known = argv_judge_network_field(
+		    argv_csv_field_borrow(csv, i), name_r, size);
+	if (!known && strcmp(name_r, "none") == 0)
+		name_r[0] = '\0';
+	argv_csv_free(&csv);
 }
 
 /* True when every network of the line is "none". */
@@ -76,7 +148,8 @@ argv_judge_network_is_none(
 
 	while ((at = argv_items_next(items, ARGV_NETWORK, at)) != NULL) {
 		any = true;
-		argv_judge_network_name(at->value, name, sizeof(name));
+		argv_judge_network_name(
+		    items->engine, at->value, name, sizeof(name));
 		if (strcmp(name, "none") == 0)
 			continue;
 		none = false;
@@ -122,8 +195,10 @@ argv_judge_network_hosts(
 	while ((at = argv_items_next(items, ARGV_ADD_HOST, at)) != NULL) {
 		size_t len = strlen(at->value);
 
+		/* Docker takes addresses in brackets. */
+		len -= len > 0 && at->value[len - 1] == ']' ? 1 : 0;
 		if (len < 12 ||
-		    strcmp(at->value + len - 12, "host-gateway") != 0)
+		    strncmp(at->value + len - 12, "host-gateway", 12) != 0)
 			continue;
 		argv_judge_network_head(at->value, ":=", name, sizeof(name));
 		argv_finding_add(findings, ARGV_CODE_HOST_GATEWAY, name, at);

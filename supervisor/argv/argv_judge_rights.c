@@ -16,9 +16,9 @@ argv_judge_rights_user(
 	const struct argv_item *user = argv_items_last(items, ARGV_USER);
 	const char *userns = argv_items_value(items, ARGV_USERNS, "");
 
-	/* Podman's keep-id runs it under the caller's own id. */
+	/* Podman's keep-id runs it under the caller's own id, or another. */
 	if (user == NULL && items->engine == ARGV_PODMAN &&
-	    strncmp(userns, "keep-id", 7) == 0)
+	    argv_value_keeps_id(userns))
 		return;
 	if (user == NULL || argv_value_is_root(user->value))
 		argv_finding_add(findings, ARGV_CODE_ROOT_USER, "", user);
@@ -37,7 +37,8 @@ argv_judge_rights_groups(
 		if (strcmp(at->value, "keep-groups") == 0)
 			argv_finding_add(
 			    findings, ARGV_CODE_GROUP_KEPT, "", at);
-		else if (argv_value_is_one_of(at->value, of_host))
+		else if (argv_value_is_one_of(at->value, of_host) ||
+			 argv_value_is_root(at->value))
 			argv_finding_add(
 			    findings, ARGV_CODE_GROUP_OF_HOST, at->value, at);
 	}
@@ -168,8 +169,9 @@ static void
 argv_judge_rights_orders(
     const struct argv_items *items, struct argv_findings *findings)
 {
-	static const char *const orders[] = {
-	    "run.oci.", "org.systemd.property.", "io.katacontainers."};
+	static const char *const orders[] = {"run.oci.",
+	    "org.systemd.property.", "io.katacontainers.",
+	    "io.containers.trace-", "dev.gvisor.", "org.criu."};
 	const struct argv_item *at = NULL;
 	char name[128];
 

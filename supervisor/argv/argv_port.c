@@ -135,6 +135,17 @@ argv_port_docker(
 	return argv_port_add(port, "%s", word);
 }
 
+/* The supervisor's own empty files exist for it alone. */
+static const char *
+argv_port_spell(const char *word)
+{
+	if (strncmp(word, "--hooks-dir=", 12) == 0)
+		return "--hooks-dir=" ARGV_PORT_HOOKS;
+	if (strncmp(word, "--default-mounts-file=", 22) == 0)
+		return "--default-mounts-file=" ARGV_PORT_MOUNTS;
+	return word;
+}
+
 static enum result
 argv_port_flags(const struct argv_port_input *input, struct argv_port *port,
     size_t *at, const char **word_r)
@@ -150,7 +161,8 @@ argv_port_flags(const struct argv_port_input *input, struct argv_port *port,
 		if (argv_port_starts(word, argv_port_wiring))
 			continue;
 		if (input->engine == ARGV_PODMAN || strcmp(word, "run") == 0)
-			result = argv_port_add(port, "%s", word);
+			result =
+			    argv_port_add(port, "%s", argv_port_spell(word));
 		else
 			result =
 			    argv_port_docker(port, word, input->uid, word_r);

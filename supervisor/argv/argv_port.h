@@ -16,6 +16,10 @@
 #include "supervisor/argv/argv_table.h"
 
 #define ARGV_PORT_WORDS_MAX 2048U
+/* In place of the supervisor's empty files: a directory of the kernel's in
+ * which nobody can put a hook, and an empty file. */
+#define ARGV_PORT_HOOKS "/proc/self/ns"
+#define ARGV_PORT_MOUNTS "/dev/null"
 
 /* All texts are borrowed for the call. */
 struct argv_port_input {

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Every option of `run` and `create` of the three engines, and the options
- * that may stand before the command: one row each, with the way the engine
- * reads its value and what the audit understands by it. Data and a look-up;
- * an option that is not here is unknown, and the line is not judged.
+ * Every option of `run` and `create` of the three engines, and of the
+ * engine itself: one row each, how the engine reads its value and what the
+ * audit makes of it. An option that is not here: the line is not judged.
  */
 #ifndef SUPERVISOR_ARGV_ARGV_TABLE_H
 #define SUPERVISOR_ARGV_ARGV_TABLE_H
@@ -16,8 +15,7 @@ enum argv_engine {
 	ARGV_NERDCTL = 4,
 };
 
-/* Where an option may stand. Persistent ones of podman and nerdctl may
- * also stand behind the command. */
+/* Where it may stand; persistent ones also behind the command. */
 enum argv_scope {
 	ARGV_GLOBAL = 1,
 	ARGV_PERSISTENT = 2,
@@ -39,6 +37,7 @@ enum argv_meaning {
 	ARGV_ENV,
 	ARGV_ENV_FILE,
 	ARGV_ENV_HOST,
+	ARGV_ENV_MERGE,
 	ARGV_HTTP_PROXY,
 	ARGV_NETWORK,
 	ARGV_POD,
@@ -74,6 +73,7 @@ enum argv_meaning {
 	ARGV_CGROUPNS,
 	ARGV_CGROUPS,
 	ARGV_CGROUP_PARENT,
+	ARGV_CGROUP_CONF,
 	ARGV_MEMORY,
 	ARGV_MEMORY_SWAP,
 	ARGV_PIDS_LIMIT,
@@ -81,6 +81,14 @@ enum argv_meaning {
 	ARGV_OOM_SCORE,
 	ARGV_SYSCTL,
 	ARGV_RUNTIME,
+	ARGV_ENGINE_CONFIG,  /* a file or directory it obeys */
+	ARGV_ENGINE_PROGRAM, /* a program it runs */
+	ARGV_ENGINE_EMPTY,   /* the same; harmless when nothing is in it */
+	ARGV_STORAGE_OPT,
+	ARGV_OUTPUT_FILE, /* what the workload prints goes there */
+	ARGV_LOG_OPT,
+	ARGV_HEALTH_LOG,
+	ARGV_HOSTS_FILE,
 	ARGV_ANNOTATION,
 	ARGV_SYSTEMD,
 	ARGV_LOG_DRIVER,

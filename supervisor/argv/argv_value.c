@@ -23,6 +23,46 @@ argv_value_is_root(const char *user)
 	return zeros > 0 && sign + zeros == len;
 }
 
+/* uid=, gid= or size= with a number; a uid above 0. */
+static bool
+argv_value_is_id_option(const char *option, size_t len)
+{
+	static const char *const keys[] = {"uid=", "gid=", "size="};
+
+	for (size_t i = 0; i < sizeof(keys) / sizeof(keys[0]); i++) {
+		size_t key = strlen(keys[i]);
+		size_t digits, zeros;
+
+		if (len <= key || strncmp(option, keys[i], key) != 0)
+			continue;
+		digits = strspn(option + key, ARGV_VALUE_DIGIT);
+		zeros = strspn(option + key, "0");
+		return digits == len - key && (i > 0 || zeros < digits);
+	}
+	return false;
+}
+
+bool
+argv_value_keeps_id(const char *userns)
+{
+	const char *at = userns + strlen("keep-id");
+
+	if (strncmp(userns, "keep-id", strlen("keep-id")) != 0)
+		return false;
+	if (*at == '\0')
+		return true;
+	if (*at != ':')
+		return false;
+	do {
+		size_t len = strcspn(++at, ",");
+
+		if (!argv_value_is_id_option(at, len))
+			return false;
+		at += len;
+	} while (*at == ',');
+	return true;
+}
+
 static bool
 argv_value_has_unit(const char *unit)
 {

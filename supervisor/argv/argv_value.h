@@ -12,6 +12,10 @@
 /* USER[:GROUP] is root: empty, "root", or a number that is 0. */
 bool argv_value_is_root(const char *user);
 
+/* Podman's user namespace is keep-id and its user is not root: the caller's
+ * own id, or a uid= above 0; false when an option is not understood. */
+bool argv_value_keeps_id(const char *userns);
+
 /* A size ("512m", "1.5 GiB", "268435456") or a count above 0; a value that
  * cannot be read, 0 and less are no limit. */
 bool argv_value_is_size(const char *text);
