@@ -6,7 +6,6 @@
 #include "supervisor/native/native_gitconfig.h"
 
 #include <stdbool.h>
-#include <stdio.h>
 #include <string.h>
 #include <strings.h>
 
@@ -56,66 +55,44 @@ native_gitconfig_value(const char *from, char *value_r, size_t size)
 	value_r[kept] = '\0';
 }
 
-/* below and value joined, "." and ".." undone; false: it leaves. */
-static bool
-native_gitconfig_inside(const char *below, const char *value,
-    char place_r[NATIVE_VIEW_PATH_MAX / 2])
-{
-	char whole[NATIVE_GITCONFIG_LINE_MAX + 8];
-	size_t out = 0;
-
-	(void)snprintf(whole, sizeof(whole), "%s%s", below, value);
-	for (const char *at = whole; *at != '\0';) {
-		size_t part = strcspn(at, "/");
-
-		if (part == 2 && strncmp(at, "..", 2) == 0) {
-			if (out == 0)
-				return false;
-			while (out > 0 && place_r[--out] != '/')
-				continue;
-		} else if (part > 0 && !(part == 1 && at[0] == '.')) {
-			if (out + part + 3 > NATIVE_VIEW_PATH_MAX / 2)
-				return false;
-			if (out > 0)
-				place_r[out++] = '/';
-			memcpy(place_r + out, at, part);
-			out += part;
-		}
-		at += part;
-		at += *at == '/';
-	}
-	place_r[out] = '\0';
-	return out > 0;
-}
-
 static enum result
-native_gitconfig_add(struct native_gitconfig *places, const char *workspace,
-    const char *value, bool hooks)
+native_gitconfig_add(struct native_gitconfig *places,
+    const struct native_gitplace_from *from, const char *value, bool hooks)
 {
-	size_t len = strlen(workspace);
-	char *place;
+	struct native_gitplace_from at = *from;
 
-	if (value[0] == '~' || value[0] == '\0')
-		return RESULT_OK;
-	if (value[0] == '/' &&
-	    (strncmp(value, workspace, len) != 0 || value[len] != '/'))
+	if (value[0] == '\0')
 		return RESULT_OK;
 	if (places->count == NATIVE_GITCONFIG_PLACES_MAX)
 		return RESULT_TOO_LONG;
-	place = places->places[places->count];
-	if (value[0] == '/'
-		? !native_gitconfig_inside("", value + len + 1, place)
-		: !native_gitconfig_inside(hooks ? "" : ".git/", value, place))
-		return RESULT_OK;
 	if (hooks)
-		memcpy(place + strlen(place), "/", 2); /* there is room */
-	places->count++;
-	return RESULT_OK;
+		at.below = "";
+	places->places[places->count].hooks = hooks;
+	return native_gitplace_find(
+	    &at, value, &places->places[places->count++].place);
+}
+
+/* The end of a section's head: a "]" between quotes is a name's. */
+static const char *
+native_gitconfig_close(const char *line)
+{
+	bool quoted = false;
+
+	for (; *line != '\0'; line++) {
+		if (*line == '"')
+			quoted = !quoted;
+		else if (quoted && *line == '\\' && line[1] != '\0')
+			line++;
+		else if (!quoted && *line == ']')
+			return line;
+	}
+	return NULL;
 }
 
 static enum result
-native_gitconfig_line(struct native_gitconfig *places, const char *workspace,
-    const char *line, enum native_gitconfig_section *section)
+native_gitconfig_line(struct native_gitconfig *places,
+    const struct native_gitplace_from *from, const char *line,
+    enum native_gitconfig_section *section)
 {
 	char value[NATIVE_GITCONFIG_LINE_MAX];
 	const char *equals;
@@ -124,7 +101,7 @@ native_gitconfig_line(struct native_gitconfig *places, const char *workspace,
 	line += strspn(line, " \t");
 	if (line[0] == '[') {
 		*section = native_gitconfig_head(line);
-		line = strchr(line, ']');
+		line = native_gitconfig_close(line);
 		if (line == NULL)
 			return RESULT_OK;
 		line += 1 + strspn(line + 1, " \t");
@@ -136,22 +113,25 @@ native_gitconfig_line(struct native_gitconfig *places, const char *workspace,
 	native_gitconfig_value(equals + 1, value, sizeof(value));
 	if (*section == NATIVE_GITCONFIG_CORE && len == 9 &&
 	    strncasecmp(line, "hookspath", len) == 0)
-		return native_gitconfig_add(places, workspace, value, true);
+		return native_gitconfig_add(places, from, value, true);
 	if (*section == NATIVE_GITCONFIG_INCLUDE && len == 4 &&
 	    strncasecmp(line, "path", len) == 0)
-		return native_gitconfig_add(places, workspace, value, false);
+		return native_gitconfig_add(places, from, value, false);
 	return RESULT_OK;
 }
 
 enum result
-native_gitconfig_read(const char *text, size_t len, const char *workspace,
-    struct native_gitconfig *places_r)
+native_gitconfig_read(const char *text, size_t len,
+    const struct native_gitplace_from *from, struct native_gitconfig *places_r)
 {
 	enum native_gitconfig_section section = NATIVE_GITCONFIG_OTHER;
 	enum result result = RESULT_OK;
+	size_t at = 0;
 
 	places_r->count = 0;
-	for (size_t at = 0; at < len && result == RESULT_OK;) {
+	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
+		at = 3; /* a mark that git passes over */
+	while (at < len && result == RESULT_OK) {
 		char line[NATIVE_GITCONFIG_LINE_MAX];
 		const char *end = memchr(text + at, '\n', len - at);
 		size_t size =
@@ -161,7 +141,7 @@ native_gitconfig_read(const char *text, size_t len, const char *workspace,
 			memcpy(line, text + at, size);
 			line[size] = '\0';
 			result = native_gitconfig_line(
-			    places_r, workspace, line, &section);
+			    places_r, from, line, &section);
 		}
 		at += size + 1;
 	}

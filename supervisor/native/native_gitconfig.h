@@ -8,23 +8,26 @@
 #ifndef SUPERVISOR_NATIVE_NATIVE_GITCONFIG_H
 #define SUPERVISOR_NATIVE_NATIVE_GITCONFIG_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
-#include "supervisor/native/native_view.h"
+#include "supervisor/native/native_gitplace.h"
 
 #define NATIVE_GITCONFIG_BYTES_MAX (256U << 10)
 #define NATIVE_GITCONFIG_PLACES_MAX 8U
 
 struct native_gitconfig {
-	/* Relative to the workspace, as --protect takes them: hooks with a
-	 * slash at the end. */
-	char places[NATIVE_GITCONFIG_PLACES_MAX][NATIVE_VIEW_PATH_MAX / 2];
+	struct {
+		struct native_gitplace place;
+		bool hooks; /* a directory of them; else another config */
+	} places[NATIVE_GITCONFIG_PLACES_MAX];
 	size_t count;
 };
 
-/* The bytes of WORKSPACE/.git/config. Places outside of the workspace are
- * left out. RESULT_TOO_LONG: there are more than places_r can hold. */
+/* The bytes of a config in from->below, which is where its includes begin;
+ * its hooks begin in the workspace. RESULT_TOO_LONG: there are more places
+ * than places_r can hold; RESULT_BAD: one is in another user's home. */
 enum result native_gitconfig_read(const char *text, size_t len,
-    const char *workspace, struct native_gitconfig *places_r);
+    const struct native_gitplace_from *from, struct native_gitconfig *places_r);
 
 #endif

@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "supervisor/native/native_gitconfig.h"
+#include "supervisor/native/native_repository.h"
 
 /* A file below that is ALWAYS, outside of .git, stands in the launcher's
  * /etc/gitexclude too (native_own.c). */
@@ -73,16 +73,6 @@ const struct native_protect_entry native_protect_table[] = {
 const size_t native_protect_count =
     sizeof(native_protect_table) / sizeof(native_protect_table[0]);
 
-/* One protected path on its way down from a root. */
-struct native_protect_walk {
-	struct native_step_plan *plan;
-	const struct native_given *root;
-	const struct native_protect_entry *entry;
-	const char *path; /* relative */
-	bool seal;        /* the second pass */
-	const struct native_view_choice *choice;
-};
-
 const char *
 native_protect_content(const char *path)
 {
@@ -105,6 +95,38 @@ native_protect_content(const char *path)
 	return "";
 }
 
+/* The step of this root at a target; what an earlier root has there lies
+ * below it and counts for nothing. */
+static struct native_step *
+native_protect_step(const struct native_protect_walk *walk, const char *target)
+{
+	struct native_step *step = native_step_find(walk->plan->view, target);
+	const struct native_step *root =
+	    native_step_find(walk->plan->view, walk->root->path);
+
+	return step != NULL && root != NULL && step > root ? step : NULL;
+}
+
+/* Two names of the list, or one in the other (.husky and .husky/_), are one
+ * mount: whatever lies on the way below it is read-only with it. */
+static bool
+native_protect_sealed(
+    const struct native_protect_walk *walk, const char *target)
+{
+	struct native_step *step = native_protect_step(walk, target);
+	struct native_view *view = walk->plan->view;
+
+	if (step == NULL || (step->kind != NATIVE_STEP_BIND &&
+				step->kind != NATIVE_STEP_BIND_RW))
+		return false;
+	for (; step < view->steps + view->count; step++) {
+		if (step->kind == NATIVE_STEP_BIND_RW &&
+		    native_step_below(step->target, target))
+			step->kind = NATIVE_STEP_BIND;
+	}
+	return true;
+}
+
 /* A placeholder holds the first part that is not there. */
 static enum result
 native_protect_absent(
@@ -114,7 +136,7 @@ native_protect_absent(
 	enum result result;
 
 	if (!walk->seal || walk->entry->when == NATIVE_PROTECT_THERE ||
-	    native_step_find(walk->plan->view, target) != NULL)
+	    native_protect_step(walk, target) != NULL)
 		return RESULT_OK;
 	result = native_step_add(walk->plan, NATIVE_STEP_BIND, target, &step);
 	if (result != RESULT_OK)
@@ -141,7 +163,7 @@ native_protect_leaf(const struct native_protect_walk *walk, const char *target,
 		    "would go round its protection; make it a copy, or use "
 		    "--mode read-only",
 		    target, (unsigned long)info->st_nlink);
-	if (!walk->seal)
+	if (!walk->seal || native_protect_sealed(walk, target))
 		return RESULT_OK;
 	return native_step_bind(walk->plan, false, target, target, info);
 }
@@ -151,7 +173,7 @@ static enum result
 native_protect_way(const struct native_protect_walk *walk, const char *target,
     const struct stat *info)
 {
-	if (walk->seal || native_step_find(walk->plan->view, target) != NULL)
+	if (walk->seal || native_protect_step(walk, target) != NULL)
 		return RESULT_OK;
 	return native_step_bind(walk->plan, true, target, target, info);
 }
@@ -202,6 +224,7 @@ native_protect_part(const struct native_protect_walk *walk, const char *part,
     bool last, bool *end_r)
 {
 	char target[NATIVE_VIEW_PATH_MAX];
+	const struct native_step *step;
 	struct stat info;
 	enum result result = native_step_join(target, walk->root->path, part);
 
@@ -217,8 +240,12 @@ native_protect_part(const struct native_protect_walk *walk, const char *part,
 		return native_protect_absent(walk, target, last);
 	if (result != RESULT_OK)
 		return result;
-	return *end_r ? native_protect_leaf(walk, target, &info)
-		      : native_protect_way(walk, target, &info);
+	if (*end_r)
+		return native_protect_leaf(walk, target, &info);
+	/* What lies in a read-only directory is protected with it. */
+	step = walk->seal ? native_protect_step(walk, target) : NULL;
+	*end_r = step != NULL && step->kind == NATIVE_STEP_BIND;
+	return native_protect_way(walk, target, &info);
 }
 
 static enum result
@@ -271,57 +298,56 @@ native_protect_valid(const char *path)
 static enum result
 native_protect_more(const struct native_protect_walk *from, const char *given)
 {
-	struct native_protect_walk walk = *from;
-	struct native_protect_entry entry = {NULL, false, ALWAYS, NULL};
 	char path[NATIVE_VIEW_PATH_MAX];
 	size_t len = strlen(given);
+	bool is_dir = len > 1 && given[len - 1] == '/';
 
-	entry.is_dir = len > 1 && given[len - 1] == '/';
-	if (entry.is_dir)
+	if (is_dir)
 		len--;
 	if (len < sizeof(path)) {
 		memcpy(path, given, len);
 		path[len] = '\0';
 	}
 	if (len >= sizeof(path) || !native_protect_valid(path))
-		return native_step_fault(walk.plan, RESULT_REFUSED,
+		return native_step_fault(from->plan, RESULT_REFUSED,
 		    "--protect %s: it takes a path inside the workspace, "
 		    "without . and ..",
 		    given);
-	entry.path = walk.path = path;
+	return native_protect_held_path(from, path, is_dir);
+}
+
+enum result
+native_protect_held_path(
+    const struct native_protect_walk *from, const char *path, bool is_dir)
+{
+	struct native_protect_walk walk = *from;
+	struct native_protect_entry entry = {path, is_dir, ALWAYS, NULL};
+
 	walk.entry = &entry;
+	walk.path = path;
 	return native_protect_walk(&walk);
 }
 
-/* Hooks and includes that the config says are elsewhere in the workspace. */
-static enum result
-native_protect_named(const struct native_protect_walk *walk)
+enum result
+native_protect_git(const struct native_protect_walk *from, const char *dir)
 {
-	struct open_how how = {
-	    .flags = O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-	    .resolve =
-		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-	int fd FD_CLEANUP = (int)syscall(
-	    SYS_openat2, walk->root->fd, ".git/config", &how, sizeof(how));
-	struct native_gitconfig places = {.count = 0};
-	char *text = NULL;
-	size_t len = 0;
-	enum result result;
+	struct native_protect_walk walk = *from;
+	char path[NATIVE_VIEW_PATH_MAX];
+	enum result result = RESULT_OK;
 
-	if (fd < 0)
-		return RESULT_OK; /* there is none, or git cannot read it */
-	result = fd_read_all(fd, NATIVE_GITCONFIG_BYTES_MAX, &text, &len);
-	if (result == RESULT_OK)
-		result =
-		    native_gitconfig_read(text, len, walk->root->path, &places);
-	free(text);
-	if (result != RESULT_OK)
-		return native_step_fault(walk->plan, result,
-		    "%s/.git/config: it cannot be read for the hooks and "
-		    "includes it names (at most %u of them)",
-		    walk->root->path, NATIVE_GITCONFIG_PLACES_MAX);
-	for (size_t i = 0; i < places.count && result == RESULT_OK; i++)
-		result = native_protect_more(walk, places.places[i]);
+	for (size_t i = 0; i < native_protect_count && result == RESULT_OK;
+	     i++) {
+		walk.entry = &native_protect_table[i];
+		if (strncmp(walk.entry->path, ".git/", 5) != 0)
+			continue;
+		walk.path = walk.entry->path + 5;
+		if (dir[0] != '\0') {
+			result = native_step_join(path, dir, walk.path);
+			walk.path = path;
+		}
+		if (result == RESULT_OK)
+			result = native_protect_walk(&walk);
+	}
 	return result;
 }
 
@@ -356,7 +382,7 @@ native_protect_pass(struct native_step_plan *plan,
 		result = native_protect_walk(&walk);
 	}
 	if (result == RESULT_OK)
-		result = native_protect_named(&walk);
+		result = native_repository_protect(&walk, bare);
 	if (strcmp(root->path, plan->view->workspace) != 0)
 		return result;
 	for (size_t i = 0; i < choice->protect_count && result == RESULT_OK;

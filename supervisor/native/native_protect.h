@@ -37,6 +37,24 @@ enum result native_protect_pin(struct native_step_plan *plan,
 enum result native_protect_seal(struct native_step_plan *plan,
     const struct native_given *root, const struct native_view_choice *choice);
 
+/* One protected path on its way down from a root; for native_repository,
+ * which finds more of them. */
+struct native_protect_walk {
+	struct native_step_plan *plan;
+	const struct native_given *root;
+	const struct native_protect_entry *entry;
+	const char *path; /* relative */
+	bool seal;        /* the second pass */
+	const struct native_view_choice *choice;
+};
+
+/* A path that is held when it is not there. from: root and pass. */
+enum result native_protect_held_path(
+    const struct native_protect_walk *from, const char *path, bool is_dir);
+/* The table's entries below .git/, for a git directory elsewhere. */
+enum result native_protect_git(
+    const struct native_protect_walk *from, const char *dir);
+
 /* What a placeholder at this path of a root holds: "" mostly. */
 const char *native_protect_content(const char *path);
 

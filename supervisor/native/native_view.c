@@ -132,11 +132,14 @@ native_view_apart(
 		const struct native_step *step = &view->steps[i];
 
 		if (step->kind == NATIVE_STEP_BIND_RW &&
-		    strcmp(step->target, root->path) != 0 &&
 		    native_step_below(step->target, root->path))
 			return native_step_fault(plan, RESULT_REFUSED,
-			    "--writable %s: %s lies in it, and what is "
-			    "protected there would not be any more",
+			    strcmp(step->target, root->path) == 0
+				? "--writable %s: %s can be written already, "
+				  "but for what is protected there; leave it "
+				  "out"
+				: "--writable %s: %s lies in it, and what is "
+				  "protected there would not be any more",
 			    root->path, step->target);
 	}
 	if (native_view_judge(view, root->path, true).code[0] != '\0' &&

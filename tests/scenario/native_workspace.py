@@ -210,6 +210,47 @@ def protected_paths_hold():
           sorted(after[0] ^ before[0]))
 
 
+def ordinary_layouts_start():
+    """What is named twice is mounted once; what a .git file, a config and a
+    link among the hooks name in the workspace is read-only too."""
+    work = os.path.join(HOME, "layouts")
+    os.makedirs(work)
+    git("init", "-q", "--separate-git-dir", ".bare", work=work)
+    put(".git.new", "gitdir: ./.bare\n", work)
+    os.rename(os.path.join(work, ".git.new"), os.path.join(work, ".git"))
+    for name in (".githooks/pre-commit", ".husky/_/pre-push", ".envrc",
+                 ".gitconfig", "scripts/check", "more"):
+        put(name, "", work)
+    for name, value in (("core.hooksPath", ".husky/_"),
+                        ("include.path", "../.gitconfig"),
+                        ("include.path", "../more")):
+        git("config", "--add", name, value, work=work)
+    put("more", "[core]\n\thooksPath = ~/layouts/.githooks\n", work)
+    os.symlink("../../scripts/check",
+               os.path.join(work, ".bare/hooks/pre-commit"))
+    before = open(os.path.join(work, ".bare/config"), encoding="utf-8").read()
+    tries = ("x >> .git", "x >> .bare/config", "x > .bare/hooks/update",
+             "x >> .githooks/pre-commit", "x >> .husky/_/pre-push",
+             "x > .husky/new", "x >> .gitconfig", "x >> more",
+             "x >> scripts/check", "x > .bare/commondir")
+    moves = (".bare", "scripts", ".husky", ".husky/_", ".git")
+    done = inside("/bin/sh", "-c", "git status >/dev/null || echo git; " +
+                  "".join(f"(echo {one}) 2>/dev/null && echo '{one}'\n"
+                          for one in tries) +
+                  "".join(f"mv {one} gone 2>/dev/null && echo 'mv {one}'\n"
+                          for one in moves) + "echo ok > file", work=work)
+    check("a workspace with all of it starts, and all of it holds",
+          done.code == 0 and done.out == "" and
+          open(os.path.join(work, ".bare/config"),
+               encoding="utf-8").read() == before and
+          os.path.exists(os.path.join(work, "file")), (done, done.outcome))
+    put(".git", "not a gitdir\n", work)
+    done = shell("true", work=work)
+    check("a .git file that says no directory is refused",
+          done.code == 125 and done.outcome["code"] == "view_refused" and
+          "gitdir" in done.outcome["detail"], (done, done.outcome))
+
+
 def nothing_else_is_reached():
     done = shell(f"cat {SECRET}; cat ../other/file; ls -A ..; ls -A {STATE};"
                  "ls /home /root /srv /mnt /opt; cat /etc/shadow "
@@ -270,6 +311,7 @@ def a_fresh_folder():
 tools_work()
 the_tricks_are_real()
 protected_paths_hold()
+ordinary_layouts_start()
 nothing_else_is_reached()
 a_fresh_folder()
 shutil.rmtree(os.path.join(WORK, "venv"), ignore_errors=True)

@@ -16,122 +16,7 @@
 #include <cmocka.h>
 
 #include "supervisor/native/native_protect.h"
-#include "supervisor/native/native_view.h"
-
-static char base[64];
-static struct native_view view;
-static char fault[512];
-
-/* A name below the test's own directory; at most 32 at a time. */
-static const char *
-at(const char *name)
-{
-	static char paths[32][256];
-	static unsigned next;
-	char *path = paths[next++ % 32];
-
-	(void)snprintf(path, sizeof(paths[0]), "%s/%s", base, name);
-	return path;
-}
-
-static void
-folder(const char *name)
-{
-	assert_int_equal(mkdir(at(name), 0755), 0);
-}
-
-static void
-file(const char *name)
-{
-	FILE *out = fopen(at(name), "wx");
-
-	assert_non_null(out);
-	assert_int_equal(fclose(out), 0);
-}
-
-static int
-setup(void **state)
-{
-	(void)state;
-	(void)strcpy(base, "/tmp/native_view.XXXXXX");
-	assert_non_null(mkdtemp(base));
-	folder("u");
-	folder("u/.agentnode");
-	folder("u/.ssh");
-	folder("u/proj");
-	return 0;
-}
-
-static int
-teardown(void **state)
-{
-	char line[128];
-	pid_t child = fork();
-
-	(void)state;
-	if (child == 0) {
-		(void)snprintf(line, sizeof(line), "%s", base);
-		(void)execl("/bin/rm", "rm", "-rf", line, (char *)NULL);
-		_exit(127);
-	}
-	return child < 0 || waitpid(child, NULL, 0) != child;
-}
-
-static struct native_view_choice
-choose(enum native_mode mode, const char *workspace)
-{
-	static char home[256], state[256];
-
-	(void)snprintf(home, sizeof(home), "%s/u", base);
-	(void)snprintf(state, sizeof(state), "%s/u/.agentnode", base);
-	return (struct native_view_choice){.mode = mode,
-	    .workspace = workspace,
-	    .home = home,
-	    .agentnode = state,
-	    .scratch = "/scratch",
-	    .scratch_size = 1 << 20};
-}
-
-static enum result
-make(const struct native_view_choice *choice)
-{
-	return native_view_make(choice, &view, fault, sizeof(fault));
-}
-
-static const char *const kinds[] = {[NATIVE_STEP_DIR] = "dir",
-    [NATIVE_STEP_BIND] = "ro",
-    [NATIVE_STEP_BIND_RW] = "rw",
-    [NATIVE_STEP_MASK] = "mask",
-    [NATIVE_STEP_TMPFS] = "tmpfs",
-    [NATIVE_STEP_PROC] = "proc",
-    [NATIVE_STEP_DEV] = "dev",
-    [NATIVE_STEP_LINK] = "link"};
-
-/* The steps below the test's directory, one per line, its name left out. */
-static const char *
-users_part(void)
-{
-	static char text[8192];
-	size_t len = strlen(base);
-
-	text[0] = '\0';
-	for (size_t i = 0; i < view.count; i++) {
-		const struct native_step *step = &view.steps[i];
-
-		if (strncmp(step->target, base, len) != 0)
-			continue;
-		if (step->source[0] != '\0')
-			assert_string_equal(step->source, step->target);
-		(void)snprintf(text + strlen(text), sizeof(text) - strlen(text),
-		    "%s%s%s %s\n", kinds[step->kind],
-		    step->placeholder ? "+" : "",
-		    step->placeholder && step->dir ? "d" : "",
-		    step->target + len);
-		if (step->kind == NATIVE_STEP_BIND && !step->placeholder)
-			assert_int_not_equal(step->ino, 0);
-	}
-	return text;
-}
+#include "tests/support/native_view_folder.h"
 
 static void
 read_only_shows_the_workspace_alone(void **state)
@@ -194,19 +79,6 @@ a_repository_is_pinned_then_sealed(void **state)
 	    "ro+ /u/proj/.mcp.json\nro+d /u/proj/.agentnode\n"
 	    "ro+ /u/proj/agentnode.lock\nro /u/proj/.bashrc\n"
 	    "ro+d /u/proj/build/out\nro+ /u/proj/key\n");
-}
-
-static void
-a_git_file_is_sealed_as_it_is(void **state)
-{
-	struct native_view_choice choice =
-	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
-
-	(void)state;
-	file("u/proj/.git");
-	assert_int_equal(make(&choice), RESULT_OK);
-	assert_non_null(strstr(users_part(), "\nro /u/proj/.git\n"));
-	assert_null(strstr(users_part(), ".git/"));
 }
 
 static void
@@ -419,34 +291,6 @@ denials_name_the_flag(void **state)
 	    "--mode workspace-write");
 }
 
-static void
-places_the_config_names_are_protected(void **state)
-{
-	struct native_view_choice choice =
-	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
-	FILE *out;
-
-	(void)state;
-	folder("u/proj/.git");
-	folder("u/proj/tools");
-	folder("u/proj/tools/hooks");
-	out = fopen(at("u/proj/.git/config"), "wx");
-	assert_non_null(out);
-	assert_true(fputs("[core]\n\thooksPath = tools/hooks # ours\n"
-			  "[include]\n\tpath = \"../git.inc\"\n"
-			  "\tpath = ~/.shared\n\tpath = ../../outside\n"
-			  "[alias]\n\tpath = nothing\n",
-			out) >= 0);
-	assert_int_equal(fclose(out), 0);
-	assert_int_equal(make(&choice), RESULT_OK);
-	assert_non_null(strstr(users_part(), "\nrw /u/proj/tools\n"));
-	assert_non_null(strstr(users_part(), "\nro /u/proj/tools/hooks\n"));
-	assert_non_null(strstr(users_part(), "\nro+ /u/proj/git.inc\n"));
-	assert_null(strstr(users_part(), "outside"));
-	assert_null(strstr(users_part(), "shared"));
-	assert_null(strstr(users_part(), "nothing"));
-}
-
 /* --- the documentation --------------------------------------------------- */
 
 static void
@@ -470,8 +314,6 @@ the_docs_list_every_protected_path(void **state)
 	free(text);
 }
 
-#define CASE(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int
 main(void)
 {
@@ -479,7 +321,6 @@ main(void)
 	    CASE(read_only_shows_the_workspace_alone),
 	    CASE(an_empty_workspace_is_held_by_placeholders),
 	    CASE(a_repository_is_pinned_then_sealed),
-	    CASE(a_git_file_is_sealed_as_it_is),
 	    CASE(a_git_directory_handed_over_is_protected_too),
 	    CASE(danger_shows_all_but_our_state),
 	    CASE(no_system_no_home_no_state),
@@ -488,7 +329,6 @@ main(void)
 	    CASE(flags_that_do_not_fit),
 	    CASE(no_view_shows_what_names_the_host),
 	    CASE(denials_name_the_flag),
-	    CASE(places_the_config_names_are_protected),
 	    cmocka_unit_test(the_docs_list_every_protected_path),
 	};
 
