@@ -32,7 +32,8 @@ static const struct {
 	"no_memory_limit"},
     {"podman_mounts", "mount_home mount_system device mount_read_only"},
     {"podman_rights",
-	"env_key cap_added seccomp_off label_off annotation restart"},
+	"env_key cap_added seccomp_off label_off annotation output_file "
+	"restart"},
     {"docker_hardened", ""},
     {"docker_howto",
 	"env_key network_not_none mount_read_write root_user root_writable "
@@ -46,9 +47,9 @@ static const struct {
 	"device device_rule gpus cap_added group_added sysctl_host "
 	"annotation"},
     {"docker_network", "network_not_none link host_gateway ports_published"},
-    {"docker_limits",
-	"no_memory_limit swap_unlimited no_pids_limit cgroup_parent "
-	"oom_kill_off oom_score runtime log_driver restart"},
+    {"docker_limits", "output_file no_memory_limit swap_unlimited "
+		      "no_pids_limit cgroup_parent "
+		      "oom_kill_off oom_score runtime log_driver restart"},
     {"docker_two", "|root_writable"},
 };
 
