@@ -6,6 +6,7 @@
 #include "supervisor/mcp/run_term.h"
 
 #include <stdlib.h>
+#include <sys/time.h>
 
 #include "common/event_loop.h"
 #include "common/log.h"
@@ -52,16 +53,17 @@ run_term_next(const struct run_term *term)
 static void
 run_term_arm(struct run_term *term)
 {
-	time_t next = run_term_next(term), left = next - time(NULL);
-	struct timeval when = {RUN_TERM_LOOK_S, 0};
+	time_t next = run_term_next(term);
+	struct timeval when = {RUN_TERM_LOOK_S, 0}, end = {next, 0}, now;
 
 	if (next == 0)
 		return;
-	if (left < RUN_TERM_LOOK_S)
-		when.tv_sec = left > 0 ? left : 0;
-	/* Not a moment before the second that is the first too late. */
-	if (left <= 0)
-		when.tv_usec = 1000;
+	(void)gettimeofday(&now, NULL);
+	if (next - now.tv_sec < RUN_TERM_LOOK_S)
+		timersub(&end, &now, &when);
+	/* time() may be a tick behind: look again then. */
+	if (when.tv_sec < 0 || (when.tv_sec == 0 && when.tv_usec < 1000))
+		when = (struct timeval){0, 1000};
 	(void)event_add(term->clock, &when);
 }
 

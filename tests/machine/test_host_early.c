@@ -49,6 +49,13 @@ test_host_early_kill(struct host_world *test)
 	assert_int_equal(kill(test_host_early_guard(), SIGKILL), 0);
 }
 
+static void
+test_host_early_no_go(struct host_world *test)
+{
+	(void)test;
+	fail_msg("GO was said");
+}
+
 /* The guard dies while the record is on its way: GO is never said. */
 static void
 test_host_early_guard_dead(void **state)
@@ -58,6 +65,7 @@ test_host_early_guard_dead(void **state)
 	(void)state;
 	host_world_open(&test);
 	test.at_audit = test_host_early_kill;
+	test.at_go = test_host_early_no_go;
 	host_world_shell(&test, "touch it-ran; echo it ran");
 	test_host_early_nothing(&test, "host_died");
 	host_world_close(&test);
@@ -159,6 +167,7 @@ test_host_early_folder(void **state)
 	for (size_t i = 0; i < 2; i++) {
 		test_host_early_pack(&test, hash);
 		test.at_audit = swaps[i];
+		test.at_go = test_host_early_no_go;
 		host_world_shell(&test, "touch it-ran; echo it ran");
 		test_host_early_nothing(&test, "integrity_volume");
 		host_world_close(&test);
