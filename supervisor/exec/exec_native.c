@@ -40,6 +40,7 @@ exec_native_begin(const struct exec_native_choice *choice,
     char *fault_r, size_t fault_size)
 {
 	const char *home = getenv("HOME");
+	enum result result;
 	struct native_view_choice view = {.mode = choice->mode,
 	    .workspace = choice->workspace,
 	    .protect = choice->protect,
@@ -60,8 +61,11 @@ exec_native_begin(const struct exec_native_choice *choice,
 	native_r->view = calloc(1, sizeof(*native_r->view));
 	if (native_r->view == NULL)
 		return RESULT_NO_MEMORY;
-	return native_place_begin(
+	result = native_place_begin(
 	    &view, native_r->view, &native_r->place, fault_r, fault_size);
+	if (result == RESULT_OK)
+		native_r->before = native_found_take(native_r->view);
+	return result;
 }
 
 void
@@ -69,12 +73,16 @@ exec_native_end(struct exec_native *native)
 {
 	if (native->place != NULL)
 		(void)native_place_end(native->place);
+	if (native->before != NULL && native->after == NULL)
+		native->after = native_found_take(native->view);
 }
 
 void
 exec_native_clear(struct exec_native *native)
 {
 	native_place_free(&native->place);
+	native_found_free(&native->before);
+	native_found_free(&native->after);
 	free(native->view);
 	native->view = NULL;
 }
@@ -95,12 +103,47 @@ exec_native_changed(const struct exec_native *native)
 	return changed;
 }
 
+/* A name that is no text is told all the same, with ? for what is none. */
+static json_t *
+exec_native_path(const char *path)
+{
+	char tame[NATIVE_VIEW_PATH_MAX];
+	json_t *text = json_string(path);
+	size_t i = 0;
+
+	if (text != NULL)
+		return text;
+	for (; path[i] != '\0' && i + 1 < sizeof(tame); i++)
+		tame[i] = path[i] & '\x80' ? '?' : path[i];
+	tame[i] = '\0';
+	return json_string(tame);
+}
+
+static json_t *
+exec_native_repositories(const struct exec_native *native)
+{
+	json_t *found = json_array();
+	const char *path;
+	size_t at = 0;
+
+	while ((path = native_found_next(native->before, native->after, &at)) !=
+	       NULL)
+		(void)json_array_append_new(found, exec_native_path(path));
+	return found;
+}
+
 json_t *
 exec_native_facts(const struct exec_native *native)
 {
 	const struct native_view *view = native->view;
 
-	return json_pack("{s:s, s:s, s:o}", "mode",
+	bool complete = view->mode != NATIVE_WORKSPACE_WRITE ||
+			(native_found_complete(native->before) &&
+			    native_found_complete(native->after));
+
+	return json_pack("{s:s, s:s, s:o, s:o, s:b}", "mode",
 	    exec_native_mode_name(view->mode), "workspace", view->workspace,
-	    "protected_changed", exec_native_changed(native));
+	    "protected_changed", exec_native_changed(native), "repositories",
+	    exec_native_repositories(native), "repositories_complete",
+	    complete);
 }

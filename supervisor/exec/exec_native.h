@@ -12,6 +12,7 @@
 
 #include "common/result.h"
 #include "supervisor/native/native_approval.h"
+#include "supervisor/native/native_found.h"
 #include "supervisor/native/native_place.h"
 #include "supervisor/native/native_view.h"
 
@@ -31,7 +32,8 @@ struct exec_native_choice {
 struct exec_native {
 	struct native_view *view; /* owned; NULL: another boundary */
 	struct native_place *place;
-	const char *scratch; /* inside: HOME and TMPDIR */
+	struct native_found *before, *after; /* repositories */
+	const char *scratch;                 /* inside: HOME and TMPDIR */
 };
 
 /* "read-only", "workspace-write", "danger-full-access". */
@@ -46,7 +48,8 @@ enum result exec_native_begin(const struct exec_native_choice *choice,
 void exec_native_end(struct exec_native *native);
 void exec_native_clear(struct exec_native *native);
 
-/* {"mode","workspace","protected_changed":[..]} after the end. Caller
+/* {"mode","workspace","protected_changed":[..],"repositories":[..],
+ * "repositories_complete"} after the end. Caller
  * decrefs. */
 json_t *exec_native_facts(const struct exec_native *native);
 

@@ -150,6 +150,29 @@ exec_print_denied(const json_t *result, FILE *err)
 	}
 }
 
+/* What waits for the host's own git. */
+static void
+exec_print_repositories(const json_t *result, FILE *err)
+{
+	const json_t *native = exec_print_get(result, "native");
+	const json_t *found = json_object_get(native, "repositories");
+
+	for (size_t i = 0; i < json_array_size(found); i++) {
+		const char *path = json_string_value(json_array_get(found, i));
+
+		(void)fputs("agentnode: warning: ", err);
+		exec_print_tame(path, strlen(path), err);
+		(void)fputs(" is a new or changed repository: git on the host, "
+			    "in this workspace too, may run code that its "
+			    "config names; look at it first\n",
+		    err);
+	}
+	if (json_is_false(json_object_get(native, "repositories_complete")))
+		(void)fputs("agentnode: warning: not every directory was "
+			    "looked through for new repositories\n",
+		    err);
+}
+
 static void
 exec_print_end(const json_t *result, FILE *err)
 {
@@ -204,6 +227,7 @@ exec_print(const json_t *result, FILE *out, FILE *err)
 		exec_print_file(json_array_get(files, i), err);
 	exec_print_skipped(result, err);
 	exec_print_denied(result, err);
+	exec_print_repositories(result, err);
 	if (!json_is_true(exec_print_get(result, "files_complete")))
 		(void)fprintf(err,
 		    "agentnode: the files it left are not all here: what came "

@@ -40,13 +40,14 @@ static enum result
 native_repository_add(struct native_repository *repository,
     struct native_repository_list *list, const char *dir, const char *name)
 {
-	char *path = list->paths[list->count];
+	char *path;
 
 	if (list->count == NATIVE_REPOSITORY_PATHS_MAX)
 		return native_step_fault(repository->walk->plan, RESULT_REFUSED,
 		    "%s: its git configuration names more than %u others, "
 		    "too many to protect; use --mode read-only",
 		    repository->walk->root->path, NATIVE_REPOSITORY_PATHS_MAX);
+	path = list->paths[list->count];
 	if (snprintf(path, NATIVE_VIEW_PATH_MAX, "%s%s%s", dir,
 		dir[0] != '\0' && name[0] != '\0' ? "/" : "",
 		name) >= (int)NATIVE_VIEW_PATH_MAX)

@@ -251,6 +251,38 @@ def ordinary_layouts_start():
           "gitdir" in done.outcome["detail"], (done, done.outcome))
 
 
+def new_repositories_are_named():
+    """One in the index runs code at the host's next git status: nothing
+    prevents that, so that the result must say it."""
+    work = os.path.join(HOME, "nested")
+    os.makedirs(work)
+    git("init", "-q", work=work)
+    os.makedirs(os.path.join(work, "old"))
+    git("init", "-q", work=os.path.join(work, "old"))
+    done = shell("true", work=work)
+    check("an old repository is not told",
+          done.outcome["native"]["repositories"] == [] and
+          done.outcome["native"]["repositories_complete"], done.outcome)
+    done = shell(
+        "git init -q sub && git -C sub commit -q --allow-empty -m x && "
+        "git -C sub config core.fsmonitor 'touch ../ran; false' && "
+        "git update-index --add --cacheinfo "
+        "160000,$(git -C sub rev-parse HEAD),sub && "
+        "git init -q --bare deep/bare && echo '[a]' >> old/.git/config && "
+        "mkdir $(printf 'odd\\377') && echo x > $(printf 'odd\\377')/.git",
+        work=work)
+    named = sorted(os.path.relpath(path, work) for path in
+                   done.outcome["native"]["repositories"])
+    check("new and changed repositories are named", done.code == 0 and
+          named == ["deep/bare", "odd?/.git", "old/.git", "sub/.git"],
+          (named, done, done.outcome))
+    plain = harness.run(*[word for word in words(
+        "workspace-write", work, ("/bin/sh", "-c", "git init -q again"))
+        if word != "--json"], env=ENV, timeout=60, cwd=work)
+    check("and a person is warned", "again/.git is a new or changed "
+          "repository" in plain.err, plain)
+
+
 def nothing_else_is_reached():
     done = shell(f"cat {SECRET}; cat ../other/file; ls -A ..; ls -A {STATE};"
                  "ls /home /root /srv /mnt /opt; cat /etc/shadow "
@@ -312,6 +344,7 @@ tools_work()
 the_tricks_are_real()
 protected_paths_hold()
 ordinary_layouts_start()
+new_repositories_are_named()
 nothing_else_is_reached()
 a_fresh_folder()
 shutil.rmtree(os.path.join(WORK, "venv"), ignore_errors=True)
