@@ -14,6 +14,7 @@
 #include "supervisor/engine/engine_host.h"
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/selftest.h"
+#include "supervisor/native/native_place.h"
 #include "supervisor/policy/config.h"
 
 struct command_sandbox_options {
@@ -232,27 +233,95 @@ command_sandbox_gc_print(
 	return json_array_size(left) == 0 ? COMMAND_DONE : COMMAND_NO;
 }
 
+static void
+command_sandbox_gc_place(const char *path, void *context)
+{
+	(void)json_array_append_new(json_object_get(context, "removed"),
+	    json_pack("{s:s, s:s}", "kind", "placeholder", "name", path));
+}
+
+/* Placeholders of native runs that were killed; no engine is needed. */
+static json_t *
+command_sandbox_gc_places(void)
+{
+	json_t *report = json_pack("{s:[], s:[]}", "removed", "left");
+	struct json_fault fault = {""};
+	char home[NATIVE_VIEW_PATH_MAX];
+	enum result result = config_home(home, sizeof(home), &fault);
+
+	if (result == RESULT_OK)
+		result =
+		    native_place_sweep(home, command_sandbox_gc_place, report);
+	if (result != RESULT_OK && result != RESULT_NOT_FOUND)
+		(void)json_array_append_new(json_object_get(report, "left"),
+		    json_pack("{s:s, s:s, s:s}", "kind", "placeholder", "name",
+			"AGENTNODE_HOME/native", "detail",
+			fault.text[0] != '\0' ? fault.text
+					      : result_text(result)));
+	return report;
+}
+
+/* The engine's part behind the other. */
+static void
+command_sandbox_gc_join(json_t *report, const json_t *engine)
+{
+	static const char *const names[] = {"removed", "left"};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		json_t *more = json_object_get(engine, names[i]);
+
+		if (more != NULL)
+			(void)json_array_extend(
+			    json_object_get(report, names[i]), more);
+	}
+}
+
+static bool
+command_sandbox_gc_did(const json_t *report)
+{
+	return json_array_size(json_object_get(report, "removed")) +
+		   json_array_size(json_object_get(report, "left")) >
+	       0;
+}
+
+/* The engine's leftovers, added to the report. */
+static int
+command_sandbox_gc_engine(json_t *report)
+{
+	struct engine_host_fault fault;
+	struct engine_host host;
+	char detail[512] = "";
+	json_t *engine = NULL;
+	int code = COMMAND_DONE;
+
+	if (engine_host_find(&host, &fault) != RESULT_OK)
+		return command_error(COMMAND_UNAVAILABLE, "%s", fault.detail);
+	if (engine_gc_run(&host, &engine, detail, sizeof(detail)) != RESULT_OK)
+		code = command_error(COMMAND_UNAVAILABLE, "%s", detail);
+	else
+		command_sandbox_gc_join(report, engine);
+	json_decref(engine);
+	engine_host_close(&host);
+	return code;
+}
+
 static int
 command_sandbox_gc(int argc, char **argv)
 {
 	struct command_sandbox_options options = {.may_slug = false};
-	struct engine_host_fault fault;
-	struct engine_host host;
-	char detail[512] = "";
-	json_t *report = NULL;
-	enum result result;
-	int code;
+	json_t *report;
+	int code, printed;
 
 	if (!command_sandbox_parse(argc, argv, &options) || options.quick)
 		return command_option_fault("sandbox gc");
-	if (engine_host_find(&host, &fault) != RESULT_OK)
-		return command_error(COMMAND_UNAVAILABLE, "%s", fault.detail);
-	result = engine_gc_run(&host, &report, detail, sizeof(detail));
-	code = result == RESULT_OK
-		   ? command_sandbox_gc_print(&options, report)
-		   : command_error(COMMAND_UNAVAILABLE, "%s", detail);
+	report = command_sandbox_gc_places();
+	code = command_sandbox_gc_engine(report);
+	/* What went is told even where there is no engine. */
+	if (code == COMMAND_DONE || command_sandbox_gc_did(report)) {
+		printed = command_sandbox_gc_print(&options, report);
+		code = code == COMMAND_DONE ? printed : code;
+	}
 	json_decref(report);
-	engine_host_close(&host);
 	return code;
 }
 
@@ -285,7 +354,8 @@ const struct command command_sandbox_rows[] = {
     {"sandbox gc", "remove what dead runs left behind",
 	"Usage: agentnode sandbox gc [--json]\n\n"
 	"Containers and throwaway volumes with our labels whose supervisor\n"
-	"is gone. Exit 1 when something could not be removed.\n\n"
+	"is gone, and placeholders that killed native runs left in their\n"
+	"workspaces. Exit 1 when something could not be removed.\n\n"
 	"Example: agentnode sandbox gc\n",
 	command_sandbox_gc},
     {NULL, NULL, NULL, NULL},

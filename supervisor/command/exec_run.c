@@ -18,6 +18,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/exec_ask.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/run_log.h"
 #include "supervisor/exec/exec_collect.h"
@@ -25,7 +26,6 @@
 #include "supervisor/exec/exec_print.h"
 #include "supervisor/exec/exec_result.h"
 #include "supervisor/exec/exec_turn.h"
-#include "supervisor/native/native_grant.h"
 #include "supervisor/policy/audit.h"
 
 #define EXEC_RUN_SIGNALS 3U
@@ -437,48 +437,36 @@ exec_run_say(struct exec_run *run)
 	return exec_result_code(&facts);
 }
 
-/* One yes at least: what was granted is allowed, and kept when it is to be.
- * A grant that cannot be kept holds for this once. */
-static bool
-exec_run_granted(struct exec_run *run, struct native_approval *approval)
-{
-	const char *workspace = run->plan.native.view->workspace;
-	struct exec_request_fault fault = {""};
-	struct json_fault kept = {""};
-	bool some = false;
-
-	for (size_t i = 0; i < approval->count; i++) {
-		if (approval->asked[i].answer == NATIVE_APPROVAL_NO)
-			continue;
-		some |= exec_request_allow(
-		    run->request, approval->asked[i].target, &fault);
-		if (approval->asked[i].answer == NATIVE_APPROVAL_ALWAYS &&
-		    native_grant_add(workspace, approval->asked[i].target,
-			&kept) != RESULT_OK)
-			(void)command_error(COMMAND_DONE,
-			    "it is allowed this once: %s", kept.text);
-	}
-	return some;
-}
-
-/* Is it to be run again? */
+/* Is it to be run again? Nothing of it lives: its placeholders go first. */
 static bool
 exec_run_asks(struct exec_run *run, struct native_approval *approval)
 {
-	size_t granted = 0;
-	int tty FD_CLEANUP = -1;
+	const struct exec_ask ask = {.request = run->request,
+	    .approval = approval,
+	    .denied = &run->denied,
+	    .workspace = run->plan.native.view != NULL
+			     ? run->plan.native.view->workspace
+			     : "",
+	    .audit = run->audit,
+	    .run = run->id};
+	const char *code, *detail = "";
+	bool again = false;
 
-	if (approval->mode != NATIVE_APPROVAL_ON_REQUEST ||
-	    run->plan.native.view == NULL || run->code[0] != '\0' ||
-	    native_approval_next(approval, &run->denied) == NULL ||
-	    native_approval_missing() != NULL)
+	if (run->plan.native.view == NULL || run->code[0] != '\0' ||
+	    !exec_ask_is_due(&ask))
 		return false;
-	approval->can_keep = run->plan.native.view->workspace[0] != '\0';
-	tty = open("/dev/tty", O_RDWR | O_NOCTTY | O_CLOEXEC);
-	return tty >= 0 &&
-	       native_approval_ask(approval, &run->denied, tty, &granted) ==
-		   RESULT_OK &&
-	       granted > 0 && exec_run_granted(run, approval);
+	exec_native_end(&run->plan.native);
+	(void)event_del(run->timer);
+	/* A signal that came since the loop stopped, then one that came with
+	 * the answers: each ends it. */
+	(void)event_base_loop(run->base, EVLOOP_NONBLOCK);
+	if (run->code[0] != '\0')
+		return false;
+	code = exec_ask(&ask, &again, &detail);
+	(void)event_base_loop(run->base, EVLOOP_NONBLOCK);
+	if (code[0] != '\0')
+		exec_run_fault(run, code, detail);
+	return again && run->code[0] == '\0';
 }
 
 static void

@@ -71,10 +71,11 @@ exec_native_begin(const struct exec_native_choice *choice,
 void
 exec_native_end(struct exec_native *native)
 {
-	if (native->place != NULL)
+	if (native->place != NULL && !native->ended)
 		(void)native_place_end(native->place);
 	if (native->before != NULL && native->after == NULL)
 		native->after = native_found_take(native->view);
+	native->ended = true;
 }
 
 void

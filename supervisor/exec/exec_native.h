@@ -34,6 +34,7 @@ struct exec_native {
 	struct native_place *place;
 	struct native_found *before, *after; /* repositories */
 	const char *scratch;                 /* inside: HOME and TMPDIR */
+	bool ended;                          /* exec_native_end was called */
 };
 
 /* "read-only", "workspace-write", "danger-full-access". */
@@ -44,7 +45,7 @@ const char *exec_native_mode_name(enum native_mode mode);
 enum result exec_native_begin(const struct exec_native_choice *choice,
     const char *agentnode, uint64_t scratch_size, struct exec_native *native_r,
     char *fault_r, size_t fault_size);
-/* Nothing of the command lives: placeholders go. */
+/* Nothing of the command lives: placeholders go. Once; then nothing. */
 void exec_native_end(struct exec_native *native);
 void exec_native_clear(struct exec_native *native);
 

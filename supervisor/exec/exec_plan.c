@@ -81,7 +81,8 @@ exec_plan_image(struct exec_plan *plan, const struct exec_request *request)
 	return RESULT_OK;
 }
 
-/* What a person allowed for this workspace for good. */
+/* What a person allowed for this workspace for good; who says that nobody is
+ * to approve means those too. */
 static enum result
 exec_plan_granted(struct exec_plan *plan, struct exec_request *request)
 {
@@ -90,7 +91,9 @@ exec_plan_granted(struct exec_plan *plan, struct exec_request *request)
 	json_t *entries = NULL;
 	enum result result = RESULT_OK;
 
-	if (view == NULL || view->workspace[0] == '\0')
+	if (view == NULL || view->workspace[0] == '\0' ||
+	    (request->has_approval &&
+		request->approval == NATIVE_APPROVAL_NEVER))
 		return RESULT_OK;
 	result = native_grant_load(view->workspace, &entries, &plan->run.fault);
 	for (size_t i = 0; result == RESULT_OK && i < json_array_size(entries);
@@ -98,7 +101,7 @@ exec_plan_granted(struct exec_plan *plan, struct exec_request *request)
 		const char *entry =
 		    json_string_value(json_array_get(entries, i));
 
-		if (!exec_request_allow(request, entry, &fault)) {
+		if (!exec_request_grant(request, entry, &fault)) {
 			json_field_fault(&plan->run.fault, "%s", fault.text);
 			result = RESULT_TOO_LONG;
 		}
@@ -109,14 +112,16 @@ exec_plan_granted(struct exec_plan *plan, struct exec_request *request)
 		   : exec_plan_fail(plan, result, "bad_grants", NULL);
 }
 
-/* Nothing without an entry. Who is to be asked needs a proxy that says what
- * was refused: one that lets nothing through. */
+/* Nothing without an entry. A grant opens what it names: the configuration's
+ * entries come with an --allow alone. Who is to be asked needs a proxy that
+ * says what was refused: one that lets nothing through. */
 static enum result
 exec_plan_egress(struct exec_plan *plan, const struct exec_request *request)
 {
 	const char *allow[EXEC_REQUEST_ALLOW_MAX];
-	struct run_entry_hosts hosts = {
-	    .allow = allow, .allow_count = request->allow_count};
+	struct run_entry_hosts hosts = {.allow = allow,
+	    .allow_count = request->allow_count,
+	    .named = exec_request_only_granted(request)};
 	enum result result = RESULT_OK;
 
 	for (size_t i = 0; i < request->allow_count; i++)

@@ -173,6 +173,23 @@ exec_print_repositories(const json_t *result, FILE *err)
 		    err);
 }
 
+/* What a person let through, now or once for all. */
+static void
+exec_print_granted(const json_t *result, FILE *err)
+{
+	const json_t *granted =
+	    json_object_get(exec_print_get(result, "native"), "granted");
+
+	for (size_t i = 0; i < json_array_size(granted); i++) {
+		const char *entry =
+		    json_string_value(json_array_get(granted, i));
+
+		(void)fputs("agentnode: granted: ", err);
+		exec_print_tame(entry, strlen(entry), err);
+		(void)fputc('\n', err);
+	}
+}
+
 static void
 exec_print_end(const json_t *result, FILE *err)
 {
@@ -226,6 +243,7 @@ exec_print(const json_t *result, FILE *out, FILE *err)
 	for (size_t i = 0; i < json_array_size(files); i++)
 		exec_print_file(json_array_get(files, i), err);
 	exec_print_skipped(result, err);
+	exec_print_granted(result, err);
 	exec_print_denied(result, err);
 	exec_print_repositories(result, err);
 	if (!json_is_true(exec_print_get(result, "files_complete")))

@@ -149,25 +149,54 @@ exec_request_allow(struct exec_request *request, const char *entry,
 }
 
 bool
+exec_request_grant(struct exec_request *request, const char *entry,
+    struct exec_request_fault *fault_r)
+{
+	size_t before = request->allow_count;
+
+	if (!exec_request_allow(request, entry, fault_r))
+		return false;
+	if (request->allow_count > before)
+		request->granted[before] = true;
+	return true;
+}
+
+bool
+exec_request_only_granted(const struct exec_request *request)
+{
+	for (size_t i = 0; i < request->allow_count; i++) {
+		if (!request->granted[i])
+			return false;
+	}
+	return true;
+}
+
+/* What may be said of an entry: its name, never its value. */
+static void
+exec_request_env_name(const char *entry, char name_r[EXEC_ENV_NAME_MAX + 1])
+{
+	size_t len = strcspn(entry, "=");
+
+	(void)snprintf(name_r, EXEC_ENV_NAME_MAX + 1, "%.*s",
+	    len > EXEC_ENV_NAME_MAX ? (int)EXEC_ENV_NAME_MAX : (int)len, entry);
+}
+
+bool
 exec_request_env(struct exec_request *request, const char *entry,
     const char *host_home, struct exec_request_fault *fault_r)
 {
 	enum exec_env_verdict verdict = exec_env_judge(entry, host_home);
 	size_t len = strcspn(entry, "=");
+	char name[EXEC_ENV_NAME_MAX + 1];
 
-	if (verdict != EXEC_ENV_OK && !exec_env_may_be_known(verdict)) {
-		char name[EXEC_ENV_NAME_MAX + 1];
-
-		(void)snprintf(name, sizeof(name), "%.*s",
-		    len > EXEC_ENV_NAME_MAX ? (int)EXEC_ENV_NAME_MAX : (int)len,
-		    entry);
+	exec_request_env_name(entry, name);
+	if (verdict != EXEC_ENV_OK && !exec_env_may_be_known(verdict))
 		return exec_request_fail(
 		    fault_r, name, "%s", exec_env_text(verdict));
-	}
 	for (size_t i = 0; i < request->env_count; i++) {
 		if (strncmp(request->env[i], entry, len + 1) == 0)
 			return exec_request_fail(
-			    fault_r, entry, "is a variable that is set twice");
+			    fault_r, name, "is a variable that is set twice");
 	}
 	if (request->env_count == EXEC_REQUEST_ENV_MAX)
 		return exec_request_fail(fault_r, "--env",
@@ -195,6 +224,7 @@ bool
 exec_request_approval(struct exec_request *request, const char *word,
     struct exec_request_fault *fault_r)
 {
+	request->has_approval = true;
 	if (native_approval_mode_parse(word, &request->approval))
 		return true;
 	return exec_request_fail(
@@ -298,8 +328,7 @@ exec_request_known(
 
 		if (request->env_verdicts[i] == EXEC_ENV_OK)
 			continue;
-		(void)snprintf(name, sizeof(name), "%.*s",
-		    (int)strcspn(request->env[i], "="), request->env[i]);
+		exec_request_env_name(request->env[i], name);
 		return exec_request_fail(fault_r, name,
 		    "%s; --i-know hands it over, and the result says so",
 		    exec_env_text(request->env_verdicts[i]));

@@ -41,6 +41,7 @@ struct exec_request {
 	struct exec_request_input inputs[EXEC_REQUEST_INPUTS_MAX];
 	size_t input_count;
 	char allow[EXEC_REQUEST_ALLOW_MAX][EXEC_REQUEST_ENTRY_MAX];
+	bool granted[EXEC_REQUEST_ALLOW_MAX]; /* a person did, no --allow */
 	size_t allow_count;
 	const char *env[EXEC_REQUEST_ENV_MAX + 1]; /* borrowed; NULL ends */
 	enum exec_env_verdict env_verdicts[EXEC_REQUEST_ENV_MAX];
@@ -51,6 +52,7 @@ struct exec_request {
 	bool json, i_know;
 	struct exec_native_choice native;
 	enum native_approval_mode approval;
+	bool has_approval;       /* it was given */
 	const char *const *argv; /* NULL-terminated; borrowed */
 };
 
@@ -67,6 +69,10 @@ bool exec_request_input(struct exec_request *request, const char *path,
     struct exec_request_fault *fault_r);
 /* The entry is canonical (config_idn.h). */
 bool exec_request_allow(struct exec_request *request, const char *entry,
+    struct exec_request_fault *fault_r);
+/* The same of a person's answer, now or for good: it opens what it names and
+ * nothing else. */
+bool exec_request_grant(struct exec_request *request, const char *entry,
     struct exec_request_fault *fault_r);
 bool exec_request_env(struct exec_request *request, const char *entry,
     const char *host_home, struct exec_request_fault *fault_r);
@@ -91,6 +97,9 @@ bool exec_request_output(struct exec_request *request, const char *word,
  * "boundary_unavailable", "bad_args") with fault_r. */
 const char *exec_request_check(
     const struct exec_request *request, struct exec_request_fault *fault_r);
+
+/* True: every entry was granted, there is no --allow. */
+bool exec_request_only_granted(const struct exec_request *request);
 
 const char *exec_request_boundary_name(enum exec_boundary boundary);
 

@@ -111,6 +111,20 @@ exec_result_files(json_t *result, const json_t *collected)
 		   result, "skipped", exec_result_skipped(collected)) == 0;
 }
 
+/* Grants that were in force: answers of this time, and lasting ones. */
+static json_t *
+exec_result_granted(const struct exec_request *request)
+{
+	json_t *granted = json_array();
+
+	for (size_t i = 0; i < request->allow_count; i++) {
+		if (request->granted[i])
+			(void)json_array_append_new(
+			    granted, json_string(request->allow[i]));
+	}
+	return granted;
+}
+
 /* "native": what is special about that boundary, or null; "denied": hosts,
  * and in that boundary paths that the command complained of. */
 static bool
@@ -118,10 +132,13 @@ exec_result_native(json_t *result, const struct exec_result_facts *facts)
 {
 	const struct native_view *view = facts->native->view;
 	const json_t *text = json_object_get(result, "stderr");
+	json_t *native =
+	    view != NULL ? exec_native_facts(facts->native) : json_null();
 
-	return json_object_set_new(result, "native",
-		   view != NULL ? exec_native_facts(facts->native)
-				: json_null()) == 0 &&
+	if (view != NULL)
+		(void)json_object_set_new(
+		    native, "granted", exec_result_granted(facts->request));
+	return json_object_set_new(result, "native", native) == 0 &&
 	       json_object_set_new(result, "denied",
 		   native_denied_json(facts->denied, view,
 		       json_string_value(text),

@@ -2,20 +2,30 @@
 /*
  * Questions on the terminal (see the header). Called by exec between two
  * runs; must never take silence for a yes, nor a line that was typed before
- * the question was there.
+ * the question was there, nor one that was typed after a signal.
  */
 #include "supervisor/native/native_approval.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/signalfd.h>
 #include <termios.h>
 #include <unistd.h>
 
+#include "common/event_loop.h"
 #include "common/fd.h"
 #include "supervisor/policy/guard_terminal.h"
+
+/* One question: where it is put, and what ends it. */
+struct native_approval_wait {
+	int tty, signals; /* a signalfd */
+	uint64_t until_ms;
+};
 
 bool
 native_approval_mode_parse(const char *word, enum native_approval_mode *mode_r)
@@ -113,31 +123,80 @@ native_approval_missing(void)
 					   : "this is not in the foreground";
 }
 
+/* True: the terminal is ready and nothing has ended the question. */
+static bool
+native_approval_ready(const struct native_approval_wait *wait, short events)
+{
+	struct pollfd watched[2] = {{.fd = wait->tty, .events = events},
+	    {.fd = wait->signals, .events = POLLIN}};
+	uint64_t now = event_loop_now_ms();
+
+	/* An interruption by any other handler is no answer either. */
+	return now < wait->until_ms &&
+	       poll(watched, 2, (int)(wait->until_ms - now)) > 0 &&
+	       watched[1].revents == 0 && (watched[0].revents & events) != 0;
+}
+
+/* No signal came up to now. */
+static bool
+native_approval_quiet(const struct native_approval_wait *wait)
+{
+	struct pollfd watched = {.fd = wait->signals, .events = POLLIN};
+
+	return poll(&watched, 1, 0) == 0;
+}
+
 /* One line; what does not fit is read and makes it a no. False: the end. */
 static bool
-native_approval_line(
-    int tty, char line_r[NATIVE_APPROVAL_LINE_MAX], size_t *len_r)
+native_approval_line(const struct native_approval_wait *wait,
+    char line_r[NATIVE_APPROVAL_LINE_MAX], size_t *len_r)
 {
 	size_t len = 0;
 
 	for (;;) {
 		char byte;
-		ssize_t got = read(tty, &byte, 1);
+		ssize_t got;
 
+		if (!native_approval_ready(wait, POLLIN))
+			return false;
+		got = read(wait->tty, &byte, 1);
+		if (got < 0 && errno == EAGAIN)
+			continue;
 		if (got != 1)
-			return false; /* a signal is no answer either */
+			return false;
 		if (byte == '\n')
 			break;
 		if (len < NATIVE_APPROVAL_LINE_MAX)
 			line_r[len++] = byte;
 	}
 	*len_r = len < NATIVE_APPROVAL_LINE_MAX ? len : 0;
+	return native_approval_quiet(wait);
+}
+
+static bool
+native_approval_write(
+    const struct native_approval_wait *wait, const char *text, size_t len)
+{
+	while (len > 0) {
+		ssize_t done;
+
+		if (!native_approval_ready(wait, POLLOUT))
+			return false;
+		done = write(wait->tty, text, len);
+		if (done < 0 && errno != EAGAIN)
+			return false;
+		if (done > 0) {
+			text += done;
+			len -= (size_t)done;
+		}
+	}
 	return true;
 }
 
-static enum result
+static bool
 native_approval_question(const struct native_approval *approval,
-    const struct native_denied_host *host, int tty)
+    const struct native_denied_host *host,
+    const struct native_approval_wait *wait)
 {
 	char text[NATIVE_DENIED_TARGET_MAX + 160];
 	int len = snprintf(text, sizeof(text),
@@ -148,37 +207,68 @@ native_approval_question(const struct native_approval *approval,
 			       : "[o]nce, [N]o");
 
 	if (len < 0 || (size_t)len >= sizeof(text))
-		return RESULT_INTERNAL;
+		return false;
 	/* What was typed before was typed for something else. */
-	(void)tcflush(tty, TCIFLUSH);
-	return fd_write_all(tty, text, (size_t)len);
+	(void)tcflush(wait->tty, TCIFLUSH);
+	return native_approval_write(wait, text, (size_t)len);
+}
+
+/* Each in turn, while nothing ends it. */
+static enum result
+native_approval_each(struct native_approval *approval,
+    const struct native_denied *denied, struct native_approval_wait *wait,
+    size_t *granted_r)
+{
+	const struct native_denied_host *host;
+	unsigned ms = approval->wait_ms != 0 ? approval->wait_ms
+					     : NATIVE_APPROVAL_WAIT_MS;
+
+	while ((host = native_approval_next(approval, denied)) != NULL) {
+		char line[NATIVE_APPROVAL_LINE_MAX];
+		size_t len = 0;
+		enum native_approval_answer answer = NATIVE_APPROVAL_NO;
+		bool good;
+
+		wait->until_ms = event_loop_now_ms() + ms;
+		good = native_approval_question(approval, host, wait) &&
+		       native_approval_line(wait, line, &len);
+		if (good)
+			answer =
+			    native_approval_read(line, len, approval->can_keep);
+		if (!native_approval_keep(approval, host->target, answer))
+			return RESULT_TOO_LONG;
+		if (!good)
+			return RESULT_EOF;
+		*granted_r += answer != NATIVE_APPROVAL_NO ? 1 : 0;
+	}
+	return RESULT_OK;
 }
 
 enum result
 native_approval_ask(struct native_approval *approval,
     const struct native_denied *denied, int tty, size_t *granted_r)
 {
-	const struct native_denied_host *host;
-	enum result result = RESULT_OK;
+	struct native_approval_wait wait = {.tty = tty, .signals = -1};
+	int flags = fcntl(tty, F_GETFL);
+	enum result result = RESULT_SYSTEM;
+	sigset_t ends, before;
 
 	*granted_r = 0;
-	while (result == RESULT_OK &&
-	       (host = native_approval_next(approval, denied)) != NULL) {
-		char line[NATIVE_APPROVAL_LINE_MAX];
-		size_t len = 0;
-		enum native_approval_answer answer = NATIVE_APPROVAL_NO;
-
-		result = native_approval_question(approval, host, tty);
-		if (result != RESULT_OK)
-			break;
-		if (native_approval_line(tty, line, &len))
-			answer =
-			    native_approval_read(line, len, approval->can_keep);
-		else
-			result = RESULT_EOF;
-		if (!native_approval_keep(approval, host->target, answer))
-			break;
-		*granted_r += answer != NATIVE_APPROVAL_NO ? 1 : 0;
-	}
+	(void)sigemptyset(&ends);
+	(void)sigaddset(&ends, SIGINT);
+	(void)sigaddset(&ends, SIGTERM);
+	(void)sigaddset(&ends, SIGHUP);
+	/* A read that a signal's flush left without its line would wait. */
+	if (flags < 0 || fcntl(tty, F_SETFL, flags | O_NONBLOCK) != 0 ||
+	    sigprocmask(SIG_BLOCK, &ends, &before) != 0)
+		return RESULT_SYSTEM;
+	wait.signals = signalfd(-1, &ends, SFD_CLOEXEC | SFD_NONBLOCK);
+	if (wait.signals >= 0)
+		result =
+		    native_approval_each(approval, denied, &wait, granted_r);
+	if (result != RESULT_OK)
+		*granted_r = 0;
+	fd_close(&wait.signals);
+	(void)sigprocmask(SIG_SETMASK, &before, NULL);
 	return result;
 }

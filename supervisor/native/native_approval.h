@@ -4,8 +4,8 @@
  * no. Only with --approval on-request, only about what egress-proxy itself
  * reports (a path is a hint, and hints are never asked about), only on the
  * supervisor's own terminal and in its foreground; everywhere else the
- * denial stands. After a yes the caller runs the command again. Used by
- * exec.
+ * denial stands. After a yes the caller runs the command again. A signal or
+ * two minutes of silence end the questions. Used by exec.
  */
 #ifndef SUPERVISOR_NATIVE_NATIVE_APPROVAL_H
 #define SUPERVISOR_NATIVE_NATIVE_APPROVAL_H
@@ -18,6 +18,7 @@
 
 #define NATIVE_APPROVAL_ASKED_MAX 64U
 #define NATIVE_APPROVAL_LINE_MAX 64U
+#define NATIVE_APPROVAL_WAIT_MS 120000U
 
 enum native_approval_mode {
 	NATIVE_APPROVAL_NEVER, /* the default: a denial is an answer */
@@ -33,7 +34,8 @@ enum native_approval_answer {
 /* All of one `exec`, over its repetitions: nothing is asked twice. */
 struct native_approval {
 	enum native_approval_mode mode;
-	bool can_keep; /* there is a workspace an "always" belongs to */
+	bool can_keep;    /* there is a workspace an "always" belongs to */
+	unsigned wait_ms; /* for each answer; 0: NATIVE_APPROVAL_WAIT_MS */
 	struct {
 		char target[NATIVE_DENIED_TARGET_MAX];
 		enum native_approval_answer answer;
@@ -60,8 +62,12 @@ bool native_approval_keep(struct native_approval *approval, const char *target,
 /* NULL: somebody can be asked; else why nobody can. */
 const char *native_approval_missing(void);
 
-/* Ask on the terminal at fd about each host in turn; granted_r: how many
- * got a yes. A signal or an end of input is a no to all that is left. */
+/* Ask on the terminal at tty about each host in turn; granted_r: how many
+ * got a yes. RESULT_EOF: SIGINT, SIGTERM or SIGHUP came, nobody answered in
+ * time, or the input ended; then no yes counts, not even an earlier one, and
+ * granted_r is 0. These signals are blocked meanwhile, and delivered after
+ * it to whoever handles them. tty is an open file of the caller's alone:
+ * O_NONBLOCK is set on it. */
 enum result native_approval_ask(struct native_approval *approval,
     const struct native_denied *denied, int tty, size_t *granted_r);
 

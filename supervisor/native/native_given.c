@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/native/native_homes.h"
 #include "supervisor/native/native_system.h"
 
 /* Below a home: what holds credentials or programs the user starts. */
@@ -167,33 +168,55 @@ native_given_inside(const struct native_given *root, const char *path)
 	return false;
 }
 
+/* One home: neither it, nor above it, nor what is private below it. */
 static enum result
-native_given_judge_home(struct native_step_plan *plan, const char *flag,
-    const struct native_view_choice *choice, const struct native_given *root)
+native_given_judge_one(struct native_step_plan *plan, const char *flag,
+    const char *home, const struct native_given *root)
 {
 	char path[NATIVE_VIEW_PATH_MAX];
 
-	if (native_given_above(root, choice->home))
+	if (native_given_above(root, home))
 		return native_step_fault(plan, RESULT_REFUSED,
 		    "%s %s: a home directory, or one above it, is never "
 		    "handed over; name the project's own directory",
 		    flag, root->path);
+	for (size_t i = 0; i < NATIVE_GIVEN_COUNT(native_given_private); i++) {
+		if (native_step_join(path, home, native_given_private[i]) ==
+			RESULT_OK &&
+		    (native_given_inside(root, path) ||
+			native_given_above(root, path)))
+			return native_step_fault(plan, RESULT_REFUSED,
+			    "%s %s: %s holds credentials or programs of its "
+			    "user",
+			    flag, root->path, path);
+	}
+	return RESULT_OK;
+}
+
+static enum result
+native_given_judge_home(struct native_step_plan *plan, const char *flag,
+    const struct native_view_choice *choice, const struct native_given *root)
+{
+	struct native_homes homes;
+	enum result result = native_homes_find(
+	    choice->home, root->path, root->info.st_uid, &homes);
+
+	if (result != RESULT_OK)
+		return native_step_fault(plan, result,
+		    "%s %s: whose home it could be in is not known: the user "
+		    "database cannot be read",
+		    flag, root->path);
+	for (size_t i = 0; i < homes.count && result == RESULT_OK; i++)
+		result =
+		    native_given_judge_one(plan, flag, homes.paths[i], root);
+	if (result != RESULT_OK)
+		return result;
 	if (native_given_above(root, choice->agentnode) ||
 	    native_given_inside(root, choice->agentnode))
 		return native_step_fault(plan, RESULT_REFUSED,
 		    "%s %s: AgentNode's own state (AGENTNODE_HOME) would lie "
 		    "inside, or it inside that",
 		    flag, root->path);
-	for (size_t i = 0; i < NATIVE_GIVEN_COUNT(native_given_private); i++) {
-		if (native_step_join(path, choice->home,
-			native_given_private[i]) == RESULT_OK &&
-		    (native_given_inside(root, path) ||
-			native_given_above(root, path)))
-			return native_step_fault(plan, RESULT_REFUSED,
-			    "%s %s: %s holds credentials or programs of "
-			    "yours",
-			    flag, root->path, path);
-	}
 	return RESULT_OK;
 }
 

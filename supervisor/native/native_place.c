@@ -6,6 +6,7 @@
  */
 #include "supervisor/native/native_place.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@
 #include "supervisor/native/native_journal.h"
 
 #define NATIVE_PLACE_HELD_MAX 4096U
+#define NATIVE_PLACE_PASSES_MAX 64U
 
 /* A protected path as it was before. */
 struct native_place_watch {
@@ -59,7 +61,9 @@ native_place_note(
 			others->alive[others->alive_count++] =
 			    (struct native_view_held){entry->dev, entry->ino};
 	}
-	if (!alive && others->dead_count < NATIVE_JOURNAL_ENTRIES_MAX)
+	/* What is gone takes no room, so that each pass gets further. */
+	if (!alive && others->dead_count < NATIVE_JOURNAL_ENTRIES_MAX &&
+	    native_hold_identify(&now) == RESULT_OK)
 		others->dead[others->dead_count++] = *entry;
 }
 
@@ -108,14 +112,16 @@ native_place_is_held(
 /* Remove what the dead left; when there was more than one pass takes, the
  * journals stay for the next. */
 static void
-native_place_sweep_dead(int dir, const struct native_place_others *others)
+native_place_sweep_dead(int dir, const struct native_place_others *others,
+    native_place_each *each, void *context)
 {
 	for (size_t i = 0; i < others->dead_count; i++) {
 		struct native_journal_entry entry = others->dead[i];
 
 		if (native_hold_identify(&entry) == RESULT_OK &&
-		    !native_place_is_held(others, entry.dev, entry.ino))
-			(void)native_hold_remove(&entry);
+		    !native_place_is_held(others, entry.dev, entry.ino) &&
+		    native_hold_remove(&entry) == RESULT_OK && each != NULL)
+			each(entry.path, context);
 	}
 	if (others->dead_count < NATIVE_JOURNAL_ENTRIES_MAX)
 		native_journal_forget(dir);
@@ -256,7 +262,7 @@ native_place_begin_locked(const struct native_view_choice *choice, int dir,
 		    result_text(result));
 		return result;
 	}
-	native_place_sweep_dead(dir, &others);
+	native_place_sweep_dead(dir, &others, NULL, NULL);
 	with.held = others.alive;
 	with.held_count = others.alive_count;
 	result = native_view_make(&with, view_r, fault_r, fault_size);
@@ -382,17 +388,33 @@ native_place_free(struct native_place **place)
 }
 
 enum result
-native_place_sweep(const char *agentnode)
+native_place_sweep(
+    const char *agentnode, native_place_each *each, void *context)
 {
 	int dir FD_CLEANUP = -1, lock FD_CLEANUP = -1;
-	struct native_place_others others;
-	enum result result = native_journal_open(agentnode, &dir, &lock);
+	char folder[NATIVE_VIEW_PATH_MAX];
+	int len = snprintf(folder, sizeof(folder), "%s/native", agentnode);
+	size_t dead = NATIVE_JOURNAL_ENTRIES_MAX;
+	enum result result;
 
-	if (result == RESULT_OK)
+	if (len < 0 || (size_t)len >= sizeof(folder))
+		return RESULT_TOO_LONG;
+	/* None is made for the look at it. */
+	if (access(folder, F_OK) != 0 && errno == ENOENT)
+		return RESULT_NOT_FOUND;
+	result = native_journal_open(agentnode, &dir, &lock);
+	for (size_t i = 0;
+	     i < NATIVE_PLACE_PASSES_MAX &&
+	     dead == NATIVE_JOURNAL_ENTRIES_MAX && result == RESULT_OK;
+	     i++) {
+		struct native_place_others others;
+
 		result = native_place_others_read(dir, "", &others);
-	if (result != RESULT_OK)
-		return result;
-	native_place_sweep_dead(dir, &others);
-	native_place_others_free(&others);
-	return RESULT_OK;
+		if (result != RESULT_OK)
+			break;
+		dead = others.dead_count;
+		native_place_sweep_dead(dir, &others, each, context);
+		native_place_others_free(&others);
+	}
+	return result;
 }

@@ -36,7 +36,10 @@ const char *native_place_changed(const struct native_place *place, size_t i);
 /* Ends it when that was not done. Accepts NULL, clears. */
 void native_place_free(struct native_place **place);
 
-/* Only remove what killed runs left. */
-enum result native_place_sweep(const char *agentnode);
+/* Only remove what killed runs left; each (may be NULL) is told every path
+ * that was removed. RESULT_NOT_FOUND: no run ever held one. */
+typedef void native_place_each(const char *path, void *context);
+enum result native_place_sweep(
+    const char *agentnode, native_place_each *each, void *context);
 
 #endif

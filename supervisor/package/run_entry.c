@@ -290,8 +290,9 @@ enum result
 run_entry_egress(struct run_entry *run, const struct run_entry_hosts *hosts,
     json_t **egress_r)
 {
-	const json_t *host =
-	    hosts->sealed ? NULL : config_json(run->config, "egress.allow");
+	const json_t *host = hosts->sealed || hosts->named
+				 ? NULL
+				 : config_json(run->config, "egress.allow");
 	json_t *allow;
 	bool good;
 

@@ -79,6 +79,8 @@ struct run_entry_hosts {
 	/* A package with secrets: its consent names its hosts, so no others
 	 * are added, not even the configuration's. */
 	bool sealed;
+	/* Grants of a person: nothing that they do not name is added. */
+	bool named;
 };
 
 /* As sandbox_spec.egress wants it, with the configuration's apart from the

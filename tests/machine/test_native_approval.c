@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions on a real pseudo terminal: what each answer does, that nothing
- * is asked twice, and that an end, silence before the question or too long
- * a line is a no.
+ * is asked twice, that too long a line is a no, and that a signal, an end or
+ * silence ends the questions.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -57,7 +58,7 @@ teardown(void **state)
 }
 
 /* A person at the other end: waits for each question, then types. NULL
- * ends the list; a lone "" hangs up. */
+ * ends the list; a "!" in front sends SIGTERM first, as another would. */
 static pid_t
 person(const char *const *answers)
 {
@@ -79,6 +80,8 @@ person(const char *const *answers)
 			used += (size_t)got;
 			text[used] = '\0';
 		} while (strstr(text, "]o ") == NULL);
+		if (answers[i][0] == '!' && kill(getppid(), SIGTERM) != 0)
+			_exit(4);
 		if (write(master, answers[i], strlen(answers[i])) < 0)
 			_exit(3);
 	}
@@ -155,6 +158,52 @@ what_was_typed_before_is_no_answer(void **state)
 	assert_int_equal(ask(answers, RESULT_OK), 0);
 }
 
+static volatile sig_atomic_t came;
+
+static void
+on_signal(int number)
+{
+	(void)number;
+	came++;
+}
+
+/* As the loop's own handlers are: restarting, so that no read ends. */
+static void
+a_signal_ends_it(void **state)
+{
+	static const char *const first[] = {"!o\n", NULL};
+	static const char *const second[] = {"a\n", "!o\n", NULL};
+	struct sigaction action = {.sa_flags = SA_RESTART}, old;
+	sigset_t mask;
+
+	action.sa_handler = on_signal;
+	assert_int_equal(sigaction(SIGTERM, &action, &old), 0);
+	came = 0;
+	assert_int_equal(ask(first, RESULT_EOF), 0);
+	assert_int_equal(came, 1);
+	assert_int_equal(approval.asked[0].answer, NATIVE_APPROVAL_NO);
+	assert_int_equal(teardown(state), 0);
+	assert_int_equal(setup(state), 0);
+	/* An earlier yes does not count either. */
+	assert_int_equal(ask(second, RESULT_EOF), 0);
+	assert_int_equal(came, 2);
+	assert_int_equal(sigprocmask(SIG_BLOCK, NULL, &mask), 0);
+	assert_int_equal(sigismember(&mask, SIGTERM), 0);
+	assert_int_equal(sigaction(SIGTERM, &old, NULL), 0);
+}
+
+static void
+silence_ends_it(void **state)
+{
+	static const char *const answers[] = {NULL};
+
+	(void)state;
+	approval.wait_ms = 50;
+	assert_int_equal(ask(answers, RESULT_EOF), 0);
+	assert_int_equal(approval.count, 1);
+	assert_int_equal(approval.asked[0].answer, NATIVE_APPROVAL_NO);
+}
+
 static void
 never_asks_nothing(void **state)
 {
@@ -207,6 +256,8 @@ main(void)
 	    CASE(anything_else_is_a_no),
 	    CASE(an_end_of_input_is_a_no),
 	    CASE(what_was_typed_before_is_no_answer),
+	    CASE(a_signal_ends_it),
+	    CASE(silence_ends_it),
 	    CASE(never_asks_nothing),
 	    CASE(always_needs_a_workspace),
 	    CASE(nobody_is_there_without_a_terminal),

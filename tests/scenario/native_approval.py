@@ -3,26 +3,30 @@
 """`exec --approval`: a refused host is in the result, exact, with its flag;
 on a terminal it is asked about once, the command runs again after a yes,
 "always" lasts for its workspace alone; without a terminal, in CI and with
-"never" nobody is asked and nothing is let through."""
+"never" nobody is asked and nothing is let through. A yes opens what it names
+alone, is in the audit chain first, and is none after a signal."""
 import json
 import os
+import signal
 
 import harness
 import internet
 import schema_check
 from harness import check
-from terminal_child import Terminal
+from terminal_child import Terminal, children
 
 harness.need("curl")
 HOME = harness.folder()
 STATE = os.path.join(HOME, ".agentnode")
 WORK, OTHER = os.path.join(HOME, "project"), os.path.join(HOME, "other")
-DNS = internet.DNSServer({"api.example.test": ["127.0.0.5"]})
+DNS = internet.DNSServer({"api.example.test": ["127.0.0.5"],
+                          "conf.example.test": ["127.0.0.5"]})
 SCHEMA = schema_check.load(harness.SOURCE, "exec")
 for path in (STATE, WORK, OTHER):
     os.makedirs(path, mode=0o700)
+CONFIGURED = ["conf.example.test"]
 with open(os.path.join(STATE, "config.json"), "w", encoding="utf-8") as file:
-    json.dump({"egress": {"resolver": DNS.address}}, file)
+    json.dump({"egress": {"resolver": DNS.address, "allow": CONFIGURED}}, file)
 ENV = {name: value for name, value in harness.environment(HOME).items()}
 CURL = ("echo run >> runs; curl -sS -o /dev/null https://api.example.test/; "
         "curl -sS -o /dev/null https://api.example.test/; "
@@ -54,6 +58,20 @@ def runs(work):
         return len(file.read().split())
 
 
+def records():
+    """What the audit chain has of approvals."""
+    with open(os.path.join(STATE, "ledger", "audit.jsonl"), encoding="utf-8") as file:
+        all_ = [json.loads(line) for line in file]
+    return [(one["fields"]["workspace"], one["fields"]["host"],
+             one["fields"]["answer"]) for one in all_
+            if one["event"] == "approval"]
+
+
+def codes(result, name):
+    return {h[1] for h in hosts(result) if h[0].startswith(name)}
+
+
+HOST = "api.example.test:443"
 REFUSED = {("api.example.test:443", "host_not_allowed",
             "--allow api.example.test:443", 2),
            ("192.0.2.1:443", "ip_literal", None, 1)}
@@ -96,10 +114,44 @@ check("a no: asked once, not run again, the denial stands",
       asked == 1 and runs(WORK) == 3 and
       hosts(object_in(shown)) == REFUSED and "192.0.2.1:443 (" not in shown,
       shown)
+for name, answer in (("^C", b"\x03o\n"), ("^D", b"\x04")):
+    asked, shown, code = person([answer])
+    result = object_in(shown)
+    check(f"{name}, then a yes: nothing is granted, it is not run again",
+          asked == 1 and code == 137 and result["code"] == "stopped" and
+          result["native"]["granted"] == [] and hosts(result) == REFUSED, shown)
+check("each ran once", runs(WORK) == 5)
+end = Terminal(words(WORK, "--approval", "on-request"), ENV)
+check("it is asked", end.expect(b"[N]o", 20), end.shown)
+check("the placeholders are gone while it is asked",
+      not os.path.exists(os.path.join(WORK, ".envrc")) and
+      not os.path.exists(os.path.join(WORK, ".git")), os.listdir(WORK))
+end.process.send_signal(signal.SIGTERM)
+end.type(b"a\n")
+check("SIGTERM ends the question", end.finish(10) == 137 and
+      b'"stopped"' in end.shown, end.shown)
+end.close()
+check("and no yes is in the chain", records() == [] and runs(WORK) == 6 and
+      not os.path.exists(os.path.join(STATE, "grants.json")), records())
+end = Terminal(words(WORK, "--approval", "on-request"), ENV)
+check("it is asked again", end.expect(b"[N]o", 20), end.shown)
+for pid, name in children(end.process.pid):
+    if name == "agentnode-ledge":
+        os.kill(pid, signal.SIGKILL)
+end.type(b"a\n")
+check("without a record there is no grant", end.finish(10) == 137 and
+      b'"audit_failed"' in end.shown and records() == [] and
+      runs(WORK) == 7 and
+      not os.path.exists(os.path.join(STATE, "grants.json")), end.shown)
+end.close()
 asked, shown, code = person([b"o\n"])
 result = object_in(shown)
+check("a yes is in the chain", records() == [(WORK, HOST, "once")], records())
+check("the result names it", result["native"]["granted"] == [HOST], shown)
+check("it holds to its schema", not list(
+    schema_check.faults(result, SCHEMA)), shown)
 check("once: run again, with the host let through",
-      asked == 1 and runs(WORK) == 5 and
+      asked == 1 and runs(WORK) == 9 and
       {h[1] for h in hosts(result)} == {"ip_literal", "address_not_allowed"}, shown)
 check("one result is printed", shown.count('"boundary"') == 1, shown)
 check("nothing of it lasts",
@@ -107,12 +159,29 @@ check("nothing of it lasts",
 asked, shown, code = person([b"always\n"])
 check("always: kept for the workspace", json.load(open(os.path.join(
     STATE, "grants.json"), encoding="utf-8")) == {
-        WORK: ["api.example.test:443"]} and asked == 1, shown)
+        WORK: [HOST]} and asked == 1, shown)
+check("and is in the chain", records()[1:] == [(WORK, HOST, "always")])
 before = runs(WORK)
 done = exec_(WORK)
 check("the next run has it, without a question",
       {h[1] for h in hosts(done.result)} == {"ip_literal", "address_not_allowed"}
       and runs(WORK) == before + 1, done)
+check("and the result says so", done.result["native"]["granted"] == [HOST],
+      done)
+CURL = "curl -sS -o /dev/null https://conf.example.test/; " + CURL
+done = exec_(WORK)
+check("a grant opens what it names, not what the configuration has",
+      codes(done.result, "conf") == {"host_not_allowed"} and
+      "host_not_allowed" not in codes(done.result, "api"), done)
+done = exec_(WORK, "--allow", "api.example.test")
+check("an --allow does, and is no grant",
+      "host_not_allowed" not in codes(done.result, "conf") and
+      done.result["native"]["granted"] == [], done)
+done = exec_(WORK, "--approval", "never")
+check("an explicit never passes over what was granted for good",
+      hosts(done.result) == set() and done.result["native"]["granted"] == [],
+      done)
+CURL = CURL.split("; ", 1)[1]
 done = exec_(OTHER, "--approval", "on-request")
 check("another workspace has not", hosts(done.result) == REFUSED, done)
 asked, shown, code = person([b"o\n"], work=OTHER, CI="true")

@@ -11,6 +11,7 @@ import subprocess
 import time
 
 import harness
+import schema_check
 from harness import check
 
 harness.need("git", "npm", "node", "/usr/bin/python3", "make", "cc")
@@ -303,6 +304,19 @@ def nothing_else_is_reached():
           not os.path.exists(os.path.join(WORK, "new")), done)
 
 
+def killed(work):
+    """A run whose supervisor is killed while it holds its placeholders."""
+    one = subprocess.Popen(words("workspace-write", work, (
+        "/bin/sleep", "30")), env=ENV, stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 20
+    while not os.path.exists(os.path.join(work, "agentnode.lock")) and \
+            time.monotonic() < deadline:
+        time.sleep(0.02)
+    one.send_signal(signal.SIGKILL)
+    one.wait(timeout=10)
+
+
 def a_fresh_folder():
     fresh = os.path.join(HOME, "fresh")
     os.makedirs(fresh)
@@ -319,17 +333,21 @@ def a_fresh_folder():
     check("runs side by side leave what they wrote and nothing else",
           sorted(os.listdir(fresh)) == ["f0", "f1", "f2", "f3", "file"],
           os.listdir(fresh))
-    one = subprocess.Popen(words("workspace-write", fresh, (
-        "/bin/sleep", "30")), env=ENV, stdin=subprocess.DEVNULL,
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    deadline = time.monotonic() + 20
-    while not os.path.exists(os.path.join(fresh, "agentnode.lock")) and \
-            time.monotonic() < deadline:
-        time.sleep(0.02)
-    one.send_signal(signal.SIGKILL)
-    one.wait(timeout=10)
+    killed(fresh)
     check("a killed run leaves its placeholders",
-          os.path.exists(os.path.join(fresh, "agentnode.lock")))
+          all(os.path.exists(os.path.join(fresh, name))
+              for name in (".git", ".envrc", "agentnode.lock")))
+    done = harness.run(harness.AGENTNODE, "sandbox", "gc", "--json", env=ENV,
+                       timeout=60)
+    gone = [one["name"] for one in json.loads(done.out)["removed"]
+            if one["kind"] == "placeholder"]
+    check("gc removes them and says which",
+          sorted(os.listdir(fresh)) == ["f0", "f1", "f2", "f3", "file"] and
+          {os.path.join(fresh, ".git"), os.path.join(fresh, ".envrc")} <=
+          set(gone), (os.listdir(fresh), done))
+    fault = schema_check.check_text(done.out, harness.SOURCE, "sandbox-gc")
+    check("its report holds to the schema", not fault, fault)
+    killed(fresh)
     done = shell("true", work=fresh)
     check("the next one removes them",
           sorted(os.listdir(fresh)) == ["f0", "f1", "f2", "f3", "file"],

@@ -203,7 +203,9 @@ variables_together(void **state)
 	assert_false(exec_request_env(&request, "A B=secret", NULL, &fault));
 	assert_null(strstr(fault.text, "secret"));
 	assert_true(exec_request_env(&request, "A=1", NULL, &fault));
-	assert_false(exec_request_env(&request, "A=2", NULL, &fault));
+	assert_false(exec_request_env(&request, "A=hush", NULL, &fault));
+	assert_non_null(strstr(fault.text, "'A' "));
+	assert_null(strstr(fault.text, "hush"));
 	assert_true(exec_request_env(&request, "AB=1", NULL, &fault));
 	assert_null(exec_request_check(&request, &fault));
 	assert_true(exec_request_env(&request, "MY_TOKEN=hush", NULL, &fault));
@@ -281,7 +283,29 @@ natives(void **state)
 	assert_true(exec_request_allow(&request, "a.example:443", &fault));
 	assert_true(exec_request_allow(&request, "a.example:443", &fault));
 	assert_int_equal(request.allow_count, 1);
+	assert_false(exec_request_only_granted(&request));
 	assert_string_equal(exec_request_check(&request, &fault), "bad_args");
+}
+
+/* A grant is told from an --allow, and never takes one's place. */
+static void
+grants(void **state)
+{
+	(void)state;
+	assert_true(exec_request_only_granted(&request));
+	assert_true(exec_request_grant(&request, "a.example:443", &fault));
+	assert_true(exec_request_grant(&request, "a.example:443", &fault));
+	assert_int_equal(request.allow_count, 1);
+	assert_true(exec_request_only_granted(&request));
+	assert_true(exec_request_allow(&request, "b.example:443", &fault));
+	assert_true(exec_request_grant(&request, "b.example:443", &fault));
+	assert_int_equal(request.allow_count, 2);
+	assert_true(request.granted[0]);
+	assert_false(request.granted[1]);
+	assert_false(exec_request_only_granted(&request));
+	assert_false(request.has_approval);
+	assert_true(exec_request_approval(&request, "never", &fault));
+	assert_true(request.has_approval);
 }
 
 int
@@ -297,6 +321,7 @@ main(void)
 	    cmocka_unit_test_setup(variables_together, setup),
 	    cmocka_unit_test_setup(boundaries, setup),
 	    cmocka_unit_test_setup(natives, setup),
+	    cmocka_unit_test_setup(grants, setup),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

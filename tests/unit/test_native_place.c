@@ -164,11 +164,45 @@ runs_side_by_side_hold_the_same(void **unused)
 }
 
 static void
+swept(const char *path, void *context)
+{
+	assert_int_equal(strncmp(path, work, strlen(work)), 0);
+	assert_false(there(path));
+	*(int *)context += 1;
+}
+
+/* More than one pass takes: each gets further. */
+static void
+many_killed_runs_are_swept(void **unused)
+{
+	char line[NATIVE_VIEW_PATH_MAX], journal[64];
+	int count = 0;
+
+	(void)unused;
+	assert_int_equal(
+	    native_place_sweep(state, swept, &count), RESULT_NOT_FOUND);
+	assert_false(there(in(state, "native")));
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	for (int i = 0; i < 300; i++) {
+		(void)snprintf(line, sizeof(line), "%s/d%03d", work, i);
+		assert_int_equal(mkdir(line, 0755), 0);
+		(void)snprintf(line, sizeof(line), "d 0 0 %s/d%03d\n", work, i);
+		(void)snprintf(journal, sizeof(journal), "native/%016x.run", i);
+		put(in(state, journal), line);
+	}
+	assert_int_equal(native_place_sweep(state, swept, &count), RESULT_OK);
+	assert_int_equal(count, 300);
+	assert_int_equal(names(work), 0);
+	assert_int_equal(names(in(state, "native")), 1);
+}
+
+static void
 a_killed_run_is_swept_by_the_next(void **unused)
 {
 	pid_t child = fork();
 	int status;
 	struct native_place *place;
+	int count = 0, before;
 
 	(void)unused;
 	if (child == 0) {
@@ -177,11 +211,14 @@ a_killed_run_is_swept_by_the_next(void **unused)
 	}
 	assert_int_equal(waitpid(child, &status, 0), child);
 	assert_true(WIFSIGNALED(status));
-	assert_true(names(work) >= 10);
+	before = names(work);
+	assert_true(before >= 10);
 	/* Somebody took one of them for good. */
 	put(in(work, ".git/HEAD"), "ref: refs/heads/main\n");
 	put(in(work, ".envrc"), "use nix\n");
-	assert_int_equal(native_place_sweep(state), RESULT_OK);
+	assert_int_equal(native_place_sweep(state, swept, &count), RESULT_OK);
+	/* Each that was removed is told, and only these. */
+	assert_int_equal(count, before - 2);
 	assert_int_equal(names(work), 2);
 	assert_int_equal(names(in(state, "native")), 1);
 	place = begin(0);
@@ -266,7 +303,7 @@ a_journal_is_not_taken_at_its_word(void **unused)
 	    "f 0 0 %s/../work/empty\nx\n",
 	    work, work, work, work);
 	put(in(state, "native/0123456789abcdef.run"), line);
-	assert_int_equal(native_place_sweep(state), RESULT_OK);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
 	assert_int_equal(names(work), 3);
 	assert_int_equal(names(in(work, "full")), 1);
 	assert_int_equal(names(in(state, "native")), 1);
@@ -305,6 +342,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    CASE(nothing_is_left_after_the_run),
 	    CASE(runs_side_by_side_hold_the_same),
+	    CASE(many_killed_runs_are_swept),
 	    CASE(a_killed_run_is_swept_by_the_next),
 	    CASE(what_somebody_put_there_stays),
 	    CASE(filled_while_held_it_is_real_for_the_next),
