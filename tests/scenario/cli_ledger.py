@@ -161,7 +161,7 @@ for one in pair:
 fresh()
 synced = 0
 bad = []
-for turn in range(30):
+for turn in range(100):
     ledger = Ledger(folder, log)
     if ledger.first["type"] != "ready":
         bad.append(ledger.first)
@@ -184,7 +184,7 @@ for turn in range(30):
     result = agentnode(home, "audit", "verify", "--json")
     if result.code != 0 or result.json()["records"] < synced:
         bad.append((synced, result))
-check("30 kills: no synced record lost, the chain verifies", not bad, bad[:2])
+check("100 kills: no synced record lost, the chain verifies", not bad, bad[:2])
 ledger = Ledger(folder, log)
 ledger.write("launch")
 ledger.end()
