@@ -294,8 +294,11 @@ sandbox_stop(struct sandbox *sandbox, const char *code, const char *detail)
 		struct timeval soon = event_loop_timeval(2000);
 
 		if (!sandbox->stopping &&
-		    wiring_fd_send_kill(sandbox->wiring) == RESULT_OK)
-			(void)event_add(sandbox->wall, &soon);
+		    (event_add(sandbox->wall, &soon) != 0 ||
+			wiring_fd_send_kill(sandbox->wiring) != RESULT_OK))
+			sandbox_close(sandbox, "stopped",
+			    "init cannot be told to end the workload, it is "
+			    "killed");
 		sandbox->stopping = true;
 		return;
 	}

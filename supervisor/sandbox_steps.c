@@ -390,8 +390,11 @@ sandbox_steps_go(struct sandbox *sandbox)
 	fd_close(&plan->go_fd);
 	fd_close(&plan->secret_fd);
 	sandbox->outcome.started = true;
-	if (plan->wall_s > 0)
-		(void)event_add(sandbox->wall, &wall);
+	if (plan->wall_s > 0 && event_add(sandbox->wall, &wall) != 0) {
+		sandbox_close(
+		    sandbox, "internal", "the time limit cannot be set");
+		return;
+	}
 	if (sandbox->handlers.on_go != NULL)
 		sandbox->handlers.on_go(sandbox, sandbox->context);
 }

@@ -239,7 +239,8 @@ exec_run_begins(struct exec_run *run)
 
 	run->go_ms = event_loop_now_ms();
 	fd_close(&run->turn);
-	(void)event_add(run->timer, &limit);
+	if (event_add(run->timer, &limit) != 0)
+		exec_run_close(run, "internal", "the time limit cannot be set");
 }
 
 static void

@@ -50,21 +50,22 @@ run_term_next(const struct run_term *term)
 	return trust;
 }
 
-static void
+/* False: nobody would look at the clock. */
+static bool
 run_term_arm(struct run_term *term)
 {
 	time_t next = run_term_next(term);
 	struct timeval when = {RUN_TERM_LOOK_S, 0}, end = {next, 0}, now;
 
 	if (next == 0)
-		return;
+		return true;
 	(void)gettimeofday(&now, NULL);
 	if (next - now.tv_sec < RUN_TERM_LOOK_S)
 		timersub(&end, &now, &when);
 	/* time() may be a tick behind: look again then. */
 	if (when.tv_sec < 0 || (when.tv_sec == 0 && when.tv_usec < 1000))
 		when = (struct timeval){0, 1000};
-	(void)event_add(term->clock, &when);
+	return event_add(term->clock, &when) == 0;
 }
 
 static void
@@ -83,8 +84,9 @@ run_term_on_clock(evutil_socket_t fd, short what, void *context)
 	else if (term->secrets_until != 0 && now >= term->secrets_until)
 		run_term_end(term, "credentials_consent_expired",
 		    "the consent to its secrets expired while it ran");
-	else
-		run_term_arm(term);
+	else if (!run_term_arm(term))
+		run_term_end(term, "internal",
+		    "the end of its attestation or consent cannot be watched");
 }
 
 bool
@@ -143,11 +145,12 @@ run_term_new(struct event_base *base, const struct run_entry *run,
 	term->over = over;
 	term->context = context;
 	term->clock = event_new(base, -1, 0, run_term_on_clock, term);
-	if (term->clock == NULL) {
+	if (term->clock == NULL || !run_term_arm(term)) {
+		if (term->clock != NULL)
+			event_free(term->clock);
 		free(term);
 		return RESULT_NO_MEMORY;
 	}
-	run_term_arm(term);
 	*term_r = term;
 	return RESULT_OK;
 }
