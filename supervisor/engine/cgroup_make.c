@@ -323,6 +323,19 @@ cgroup_make_is_ours(const char *name)
 	       0;
 }
 
+/* Removed when nobody is in them: no file of ours tells of them, and who is
+ * inside may be a run that keeps its files elsewhere (XDG_RUNTIME_DIR). */
+static bool
+cgroup_make_drop(const char *run)
+{
+	struct cgroup groups;
+
+	if (cgroup_make_find(&groups) != RESULT_OK)
+		return true; /* none could be made */
+	cgroup_make_name(&groups, run);
+	return cgroup_kill_remove(&groups) == 0;
+}
+
 /* Groups named after a run that nobody holds and no file tells of. */
 static void
 cgroup_make_orphans(const struct engine_files *files, json_t *report)
@@ -342,7 +355,7 @@ cgroup_make_orphans(const struct engine_files *files, json_t *report)
 		    strspn(run, "0123456789abcdef") != strlen(run) ||
 		    run_lock_is_alive(files, run))
 			continue;
-		cgroup_make_row(report, entry->d_name, cgroup_make_end(run));
+		cgroup_make_row(report, entry->d_name, cgroup_make_drop(run));
 	}
 	if (dir != NULL)
 		(void)closedir(dir);

@@ -117,6 +117,38 @@ done = harness.run(RUN, "--native", "read-only", "--outcome", OUTCOME, "--",
                    "/bin/true", env=ENV, timeout=30)
 check("and the next run works", done.code == 0, done)
 
+# Groups with the name of a run of which no file tells: what is empty goes,
+# what somebody lives in is said and left alone.
+child, launcher, init = start()
+places = [os.path.dirname(one)
+          for one in glob.glob("/sys/fs/cgroup/*/native-*")
+          if str(init.pid) in open(one + "/cgroup.procs",
+                                   encoding="ascii").read().split()]
+empty, full = "native-" + "0" * 16, "native-" + "1" * 16
+for place in places:
+    os.mkdir(f"{place}/{empty}")
+    os.mkdir(f"{place}/{full}")
+stranger = subprocess.Popen(["/bin/sleep", "100"])
+for place in places:
+    with open(f"{place}/{full}/cgroup.procs", "w", encoding="ascii") as file:
+        file.write(str(stranger.pid))
+done = harness.run(harness.AGENTNODE, "sandbox", "gc", "--json", env=ENV,
+                   timeout=60)
+report = json.loads(done.out)
+check("gc kills no run that lives", places and not init.is_dead(0.5)
+      and child.poll() is None, done)
+check("nor who is in a group that no file tells of", stranger.poll() is None
+      and full in [row["name"] for row in report["left"]], report)
+check("what is empty is removed", empty in [
+    row["name"] for row in report["removed"]] and not any(
+        os.path.isdir(f"{place}/{empty}") for place in places), report)
+stranger.kill()
+stranger.wait()
+for place in places:
+    os.rmdir(f"{place}/{full}")
+child.kill()
+finish(child)
+
 # In time, whatever it does.
 before = time.monotonic()
 done = harness.run(RUN, "--native", "read-only", "--wall", "1", "--outcome",
