@@ -88,22 +88,6 @@ exec_native_clear(struct exec_native *native)
 	native->view = NULL;
 }
 
-static json_t *
-exec_native_changed(const struct exec_native *native)
-{
-	json_t *changed = json_array();
-	const char *path;
-
-	for (size_t i = 0; native->place != NULL && i < EXEC_NATIVE_CHANGED_MAX;
-	     i++) {
-		path = native_place_changed(native->place, i);
-		if (path == NULL)
-			break;
-		(void)json_array_append_new(changed, json_string(path));
-	}
-	return changed;
-}
-
 /* A name that is no text is told all the same, with ? for what is none. */
 static json_t *
 exec_native_path(const char *path)
@@ -118,6 +102,22 @@ exec_native_path(const char *path)
 		tame[i] = path[i] & '\x80' ? '?' : path[i];
 	tame[i] = '\0';
 	return json_string(tame);
+}
+
+static json_t *
+exec_native_changed(const struct exec_native *native)
+{
+	json_t *changed = json_array();
+	const char *path;
+
+	for (size_t i = 0; native->place != NULL && i < EXEC_NATIVE_CHANGED_MAX;
+	     i++) {
+		path = native_place_changed(native->place, i);
+		if (path == NULL)
+			break;
+		(void)json_array_append_new(changed, exec_native_path(path));
+	}
+	return changed;
 }
 
 static json_t *
@@ -142,9 +142,10 @@ exec_native_facts(const struct exec_native *native)
 			(native_found_complete(native->before) &&
 			    native_found_complete(native->after));
 
-	return json_pack("{s:s, s:s, s:o, s:o, s:b}", "mode",
-	    exec_native_mode_name(view->mode), "workspace", view->workspace,
-	    "protected_changed", exec_native_changed(native), "repositories",
+	return json_pack("{s:s, s:o, s:o, s:o, s:b}", "mode",
+	    exec_native_mode_name(view->mode), "workspace",
+	    exec_native_path(view->workspace), "protected_changed",
+	    exec_native_changed(native), "repositories",
 	    exec_native_repositories(native), "repositories_complete",
 	    complete);
 }

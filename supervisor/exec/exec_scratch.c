@@ -50,7 +50,7 @@ exec_scratch_widen(int dir, const char *name)
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) != 0 ||
 	    !S_ISDIR(st.st_mode) || (st.st_mode & S_IRWXU) == S_IRWXU)
 		return;
-	if (fchmodat(dir, name, S_IRWXU, 0) != 0)
+	if (fchmodat(dir, name, S_IRWXU, AT_SYMLINK_NOFOLLOW) != 0)
 		log_event(LOG_WARN_LEVEL, "exec_scratch_closed",
 		    LOG_TEXT("detail", strerror(errno)));
 }
