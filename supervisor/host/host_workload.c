@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/close_range.h>
-#include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
 
 #include "supervisor/host/host_limit.h"
@@ -18,25 +16,6 @@
 #include "supervisor/init/init_go.h"
 
 #define HOST_WORKLOAD_EXIT 127
-
-/* The secrets come last: the first entry of a name wins. */
-static int
-host_workload_lists(const struct init_go *go, const struct init_go *secret,
-    char ***argv_r, char ***env_r)
-{
-	uint32_t more = secret != NULL ? secret->envc : 0;
-
-	*argv_r = calloc((size_t)go->argc + 1, sizeof(char *));
-	*env_r = calloc((size_t)go->envc + more + 1, sizeof(char *));
-	if (*argv_r == NULL || *env_r == NULL)
-		return ENOMEM;
-	init_go_words(go, go->argv_offset, go->argc, *argv_r);
-	init_go_words(go, go->env_offset, go->envc, *env_r);
-	if (secret != NULL)
-		init_go_words(
-		    secret, secret->env_offset, more, *env_r + go->envc);
-	return 0;
-}
 
 static int
 host_workload_streams(const struct init_go *go)
@@ -50,12 +29,7 @@ host_workload_streams(const struct init_go *go)
 	}
 	if (close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0)
 		return errno;
-	/* What it prints is not its result. */
-	if ((go->flags & INIT_GO_RESULT) != 0 &&
-	    (dup2(STDOUT_FILENO, INIT_RESULT_FD) < 0 ||
-		dup2(STDERR_FILENO, STDOUT_FILENO) < 0))
-		return errno;
-	return 0;
+	return init_go_result(go);
 }
 
 static int
@@ -85,7 +59,7 @@ host_workload_child(const struct host_setup *setup,
 		error = secret == NULL ? errno : 0;
 	}
 	if (error == 0)
-		error = host_workload_lists(go, secret, &argv, &env);
+		error = init_go_lists(go, secret, &argv, &env);
 	if (error == 0)
 		error = host_workload_streams(go);
 	if (error == 0) {

@@ -8,9 +8,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #define INIT_GO_SEALS (F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK | F_SEAL_SEAL)
 
@@ -131,4 +133,33 @@ const char *
 init_go_cwd_borrow(const struct init_go *go)
 {
 	return (const char *)go + go->cwd_offset;
+}
+
+int
+init_go_lists(const struct init_go *go, const struct init_go *secret,
+    char ***argv_r, char ***env_r)
+{
+	uint32_t more = secret != NULL ? secret->envc : 0;
+
+	*argv_r = calloc((size_t)go->argc + 1, sizeof(char *));
+	*env_r = calloc((size_t)go->envc + more + 1, sizeof(char *));
+	if (*argv_r == NULL || *env_r == NULL)
+		return ENOMEM;
+	init_go_words(go, go->argv_offset, go->argc, *argv_r);
+	init_go_words(go, go->env_offset, go->envc, *env_r);
+	if (secret != NULL)
+		init_go_words(
+		    secret, secret->env_offset, more, *env_r + go->envc);
+	return 0;
+}
+
+int
+init_go_result(const struct init_go *go)
+{
+	if ((go->flags & INIT_GO_RESULT) == 0)
+		return 0;
+	if (dup2(STDOUT_FILENO, INIT_RESULT_FD) < 0 ||
+	    dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
+		return errno;
+	return 0;
 }

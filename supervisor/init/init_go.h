@@ -40,4 +40,14 @@ void init_go_words(
     const struct init_go *go, uint32_t offset, uint32_t count, char **list_r);
 const char *init_go_cwd_borrow(const struct init_go *go);
 
+/* For the child that becomes the workload: argv and environment as execve
+ * wants them; the secrets come last, as the first entry of a name wins.
+ * secret may be NULL. 0 or errno. */
+int init_go_lists(const struct init_go *go, const struct init_go *secret,
+    char ***argv_r, char ***env_r);
+/* With INIT_GO_RESULT, what it prints goes to its standard error, and its
+ * standard output is where nothing gets by accident. Last, so that of all
+ * descriptors from 3 on this one alone is there after exec. 0 or errno. */
+int init_go_result(const struct init_go *go);
+
 #endif

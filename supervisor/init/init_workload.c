@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -71,26 +70,6 @@ init_workload_exec(char *const *argv, char *const *env)
 	return error;
 }
 
-/* argv and environment as execve wants them. The secrets come last: the
- * first entry of a name wins. */
-static int
-init_workload_lists(const struct init_go *go, const struct init_go *secret,
-    char ***argv_r, char ***env_r)
-{
-	uint32_t more = secret != NULL ? secret->envc : 0;
-
-	*argv_r = calloc((size_t)go->argc + 1, sizeof(char *));
-	*env_r = calloc((size_t)go->envc + more + 1, sizeof(char *));
-	if (*argv_r == NULL || *env_r == NULL)
-		return ENOMEM;
-	init_go_words(go, go->argv_offset, go->argc, *argv_r);
-	init_go_words(go, go->env_offset, go->envc, *env_r);
-	if (secret != NULL)
-		init_go_words(
-		    secret, secret->env_offset, more, *env_r + go->envc);
-	return 0;
-}
-
 static int
 init_workload_prepare(const struct init_go *go)
 {
@@ -108,20 +87,6 @@ init_workload_prepare(const struct init_go *go)
 	return chdir(init_go_cwd_borrow(go)) != 0 ? errno : 0;
 }
 
-/* What the program prints goes to its standard error, and its standard
- * output is where nothing gets by accident. Last, so that of all the
- * descriptors from 3 on this one alone is there after exec. */
-static int
-init_workload_result(const struct init_go *go)
-{
-	if ((go->flags & INIT_GO_RESULT) == 0)
-		return 0;
-	if (dup2(STDOUT_FILENO, INIT_RESULT_FD) < 0 ||
-	    dup2(STDERR_FILENO, STDOUT_FILENO) < 0)
-		return errno;
-	return 0;
-}
-
 /* Does not return. */
 static void
 init_workload_child(const struct init_setup *setup, const struct init_go *go,
@@ -136,14 +101,14 @@ init_workload_child(const struct init_setup *setup, const struct init_go *go,
 		error = secret == NULL ? errno : 0;
 	}
 	if (error == 0)
-		error = init_workload_lists(go, secret, &argv, &env);
+		error = init_go_lists(go, secret, &argv, &env);
 	if (error == 0)
 		error = init_workload_become(setup);
 	if (error == 0 &&
 	    syscall(SYS_close_range, 3, ~0U, INIT_WORKLOAD_CLOSE_ON_EXEC) != 0)
 		error = errno;
 	if (error == 0)
-		error = init_workload_result(go);
+		error = init_go_result(go);
 	if (error == 0)
 		error = init_workload_exec(argv, env);
 	if (write(report_fd, &error, sizeof(error)) != sizeof(error))
