@@ -21,7 +21,7 @@ import engine_case
 import harness
 
 ROUNDS = int(os.environ.get("ROUNDS", "15"))
-COLD = int(os.environ.get("COLD", "3"))
+COLD = max(1, int(os.environ.get("COLD", "3")))
 FILES = int(os.environ.get("FILES", "30000"))
 MIB = int(os.environ.get("MIB", "500"))
 PER_FOLDER = 30

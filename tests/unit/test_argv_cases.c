@@ -64,7 +64,7 @@ static const struct test_argv_case test_argv_guilty[] = {
     {D "-e GH=ghp_abcdefghijklmnopqrstuvwxyz" I, "env_key"},
     {D "-e URL=postgres://u:pw@db/x" I, "env_key"},
     {D "-e T=eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.abc" I, "env_key"},
-    {D "-e HOME=/work/x -v /srv/x:/work:ro" I, "env_home mount_read_only"},
+    {D "-e HOME=/data/x -v /srv/x:/data:ro" I, "env_home mount_read_only"},
     {P "--env-merge K=AKIAABCDEFGHIJKLMNOP" I, "env_key"},
     {P "--http-proxy" I, "env_proxy"},
     {P "--http-proxy=true" I, "env_proxy"},

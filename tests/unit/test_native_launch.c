@@ -58,8 +58,8 @@ setup(void **state)
 	step(1, NATIVE_STEP_LINK, "/bin", "usr/bin");
 	step(2, NATIVE_STEP_PROC, "/proc", "");
 	step(3, NATIVE_STEP_TMPFS, "/tmp", "");
-	step(4, NATIVE_STEP_BIND_RW, "/work", "/home/a/work");
-	step(5, NATIVE_STEP_MASK, "/work/.env", "");
+	step(4, NATIVE_STEP_BIND_RW, "/data", "/home/a/data");
+	step(5, NATIVE_STEP_MASK, "/data/.env", "");
 	launch->steps[4].owner = 4;
 	launch->steps[3].mode = 01777;
 	return 0;
@@ -164,7 +164,7 @@ test_paths(void **state)
 		    NATIVE_VIEW_PATH_MAX, "%s", bad[i]);
 		assert_false(valid());
 		(void)snprintf(launch->steps[5].step.target,
-		    NATIVE_VIEW_PATH_MAX, "/work/x");
+		    NATIVE_VIEW_PATH_MAX, "/data/x");
 	}
 	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++)
 		assert_true(native_launch_path_valid(good[i], 32));
