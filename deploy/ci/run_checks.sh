@@ -1,10 +1,13 @@
 #!/usr/bin/env bash
 # One check by its name, for people and for continuous integration:
 #   run_checks.sh NAME...     run these (stops at the first that fails)
+#   run_checks.sh all         run every one, what only computes behind the
+#                             scenarios, which mostly wait
 #   run_checks.sh             list the names
 set -euo pipefail
 top=$(cd "$(dirname "$0")/../.." && pwd)
 cd "$top"
+self=$top/deploy/ci/run_checks.sh
 logs=${TMPDIR:-/tmp}/agentnode-checks
 mkdir -p "$logs"
 
@@ -13,16 +16,24 @@ say() { printf '== %s (%ss)\n' "$*" "$SECONDS" >&2; }
 # The C files of the product and its tests, as git sees them.
 sources() { git ls-files -co --exclude-standard -- "$@"; }
 
+# Once in a run: its own processes do not configure a tree anew while others
+# use it.
+build() { # preset
+	case " ${built:-} " in *" $1 "*) return 0 ;; esac
+	deploy/build "$1"
+	export built="${built:-} $1"
+}
+
 run_ctest() { # preset label-regex options
 	ctest --preset "$1" -L "$2" --output-on-failure "${@:3}" 2>&1 |
 	    tee "$logs/ctest-$1-${2//[^a-z]/_}.log" |
 	    grep --line-buffered -vE '^ *Start +[0-9]+:|^ok [0-9]'
 }
 
-check_release() { deploy/build release; run_ctest release 'unit|machine|fuzz|confine|layout'; }
+check_release() { build release; run_ctest release 'unit|machine|fuzz|confine|layout'; }
 # The scenarios run on an image made here, by the command under test.
 check_scenario() {
-	deploy/build release
+	build release
 	export AGENTNODE_HOME=$top/build/test-home/.agentnode
 	mkdir -p -m 0700 "$AGENTNODE_HOME"
 	say "image of the scenarios"
@@ -37,8 +48,8 @@ check_scenario() {
 	# does: one that failed is run once more, and both runs are in the log.
 	run_ctest release scenario --repeat until-pass:2
 }
-check_asan() { deploy/build asan; run_ctest asan 'unit|machine|fuzz|confine'; }
-check_fuzz() { deploy/build fuzz; run_ctest fuzz fuzz; }
+check_asan() { build asan; run_ctest asan 'unit|machine|fuzz|confine'; }
+check_fuzz() { build fuzz; run_ctest fuzz fuzz; }
 check_format() {
 	sources '*.c' '*.h' | xargs clang-format --dry-run --Werror
 }
@@ -56,7 +67,7 @@ check_cppcheck() {
 # One file per process: with several, clang-tidy 14 takes every va_list of
 # the later ones for uninitialized.
 check_tidy() {
-	deploy/build release
+	build release
 	sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' 'llm-broker/*.c' |
 	    xargs -P 2 -n 1 clang-tidy --quiet -p build/release \
 	    > "$logs/tidy.log" 2>&1 || {
@@ -73,26 +84,68 @@ no_valgrind=" unit_cgroup_kill unit_engine_leaves unit_image_layout
  unit_native_denied unit_native_homes unit_native_place
  unit_native_repository machine_host_run
  machine_host_early "
-check_valgrind() {
-	deploy/build release
-	local test name failed=0
-	for test in build/release/tests/unit_* build/release/tests/machine_*; do
-		[ -x "$test" ] || continue
-		name=$(basename "$test")
-		case $no_valgrind in *[[:space:]]"$name"[[:space:]]*)
-			printf 'valgrind: %s is left out\n' "$name"
-			continue ;;
-		esac
-		valgrind --quiet --error-exitcode=99 --leak-check=full \
-		    --errors-for-leak-kinds=definite --track-fds=no \
-		    "$test" > "$logs/valgrind-$name.log" 2>&1 || {
-			printf 'valgrind: %s\n' "$test" >&2
-			grep -E '^==|FAILED|ERROR' "$logs/valgrind-$name.log" |
-			    head -30 >&2
-			failed=1
-		}
+valgrind_one() { # path of a test
+	local name=${1##*/}
+	local log=$logs/valgrind-$name.log
+	[ -x "$1" ] || return 0
+	case $no_valgrind in *[[:space:]]"$name"[[:space:]]*)
+		printf 'valgrind: %s is left out\n' "$name"
+		return 0 ;;
+	esac
+	valgrind --quiet --error-exitcode=99 --leak-check=full \
+	    --errors-for-leak-kinds=definite --track-fds=no \
+	    "$1" > "$log" 2>&1 || {
+		printf 'valgrind: %s\n' "$1" >&2
+		grep -E '^==|FAILED|ERROR' "$log" | head -30 >&2
+		return 1
+	}
+}
+run_valgrind() { # kind of test
+	build release
+	export -f valgrind_one
+	export logs no_valgrind
+	printf '%s\0' build/release/tests/"$1"_* |
+	    xargs -0 -P 2 -n 1 bash -c 'valgrind_one "$1"' valgrind_one
+}
+check_valgrind_unit() { run_valgrind unit; }
+check_valgrind_machine() { run_valgrind machine; }
+check_valgrind() { check_valgrind_unit; check_valgrind_machine; }
+
+# What only computes. It takes what the scenarios leave of the processors: a
+# session of its own, so that the lowest priority holds against theirs too
+# where the kernel groups by session.
+check_behind() {
+	renice -n 19 -p "$BASHPID" > /dev/null
+	echo 19 2> /dev/null > "/proc/$BASHPID/autogroup" || true
+	build asan
+	local name
+	for name in fuzz cppcheck tidy valgrind_unit; do
+		say "check $name"
+		"check_$name"
 	done
-	return "$failed"
+}
+# All of them: first what fails fast, then the scenarios with the rest behind
+# them, then the tests that keep time themselves.
+check_all() {
+	local behind failed=0 name
+	for name in format release; do
+		say "check $name"
+		"check_$name"
+	done
+	setsid "$self" behind > "$logs/behind.log" 2>&1 &
+	behind=$!
+	trap 'kill -- "-$behind" 2> /dev/null || true' EXIT # it leads a group
+	say "check scenario"
+	"$self" scenario || failed=1
+	say "behind the scenarios"
+	wait "$behind" || failed=1
+	trap - EXIT
+	cat "$logs/behind.log" >&2
+	for name in asan valgrind_machine; do
+		[ "$failed" = 0 ] || return 1
+		say "check $name"
+		"check_$name"
+	done
 }
 
 names=(format release asan fuzz cppcheck tidy valgrind scenario)
@@ -101,7 +154,7 @@ if [ $# -eq 0 ]; then
 	exit 0
 fi
 for name; do
-	case " ${names[*]} " in
+	case " ${names[*]} all behind " in
 	*" $name "*) ;;
 	*) printf 'no check %s; there are: %s\n' "$name" "${names[*]}" >&2
 	    exit 2 ;;
