@@ -295,7 +295,7 @@ sandbox_stop(struct sandbox *sandbox, const char *code, const char *detail)
 
 		if (!sandbox->stopping &&
 		    (event_add(sandbox->wall, &soon) != 0 ||
-			wiring_fd_send_kill(sandbox->wiring) != RESULT_OK))
+			wiring_send_kill(sandbox->wiring) != RESULT_OK))
 			sandbox_close(sandbox, "stopped",
 			    "init cannot be told to end the workload, it is "
 			    "killed");
@@ -335,7 +335,7 @@ sandbox_free(struct sandbox **sandbox)
 		audit_on_end(gone->audit, NULL, gone);
 		audit_forget(gone->audit, gone);
 	}
-	wiring_fd_free(&gone->wiring);
+	wiring_free(&gone->wiring);
 	egress_part_free(&gone->egress);
 	volume_check_free(&gone->volumes);
 	container_end_free(&gone->end);

@@ -231,7 +231,7 @@ sandbox_inside_on_wiring_end(enum result why, const char *detail, void *context)
 	sandbox_close(sandbox, code, detail);
 }
 
-const struct wiring_fd_handlers sandbox_inside_handlers = {
+const struct wiring_handlers sandbox_inside_handlers = {
     sandbox_inside_on_hello, sandbox_inside_on_listener,
     sandbox_inside_on_report, sandbox_inside_on_tree, sandbox_inside_on_status,
     sandbox_inside_on_wiring_end};

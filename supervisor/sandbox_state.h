@@ -13,7 +13,7 @@
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
 #include "supervisor/engine/process_watch.h"
-#include "supervisor/engine/wiring_fd.h"
+#include "supervisor/engine/wiring.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/sandbox.h"
 #include "supervisor/sandbox_plan.h"
@@ -45,7 +45,7 @@ struct sandbox {
 	struct sandbox_plan plan;
 	struct sandbox_outcome outcome;
 
-	struct wiring_fd *wiring;
+	struct wiring *wiring;
 	struct engine_call *client;
 	bool client_ended, client_clean; /* by itself, without complaint */
 	struct process_watch *monitor, *init;
@@ -74,7 +74,7 @@ void sandbox_close(
     struct sandbox *sandbox, const char *code, const char *detail);
 
 /* What init says, and its end (sandbox_inside.c). */
-extern const struct wiring_fd_handlers sandbox_inside_handlers;
+extern const struct wiring_handlers sandbox_inside_handlers;
 
 /* What a state does when it is entered (sandbox_steps.c). */
 void sandbox_steps_audit(struct sandbox *sandbox);

@@ -227,13 +227,10 @@ sandbox_steps_start_client(
 {
 	struct sandbox_plan *plan = &sandbox->plan;
 	int pass[INIT_FD_COUNT + 1];
+	struct wiring_pass passed;
 	struct engine_start start = {.more_fd = -1};
-	struct engine_call_spec call = {.files = &plan->host.files,
-	    .stdin_fd = -1,
-	    .stdout_fd = -1,
-	    .pass = pass,
-	    .pass_count = INIT_FD_COUNT,
-	    .output_max = 65536};
+	struct engine_call_spec call = {
+	    .files = &plan->host.files, .pass = pass, .output_max = 65536};
 	enum result result = plan->engine->start(
 	    plan, &start, &sandbox->cgroup, detail_r, detail_size);
 
@@ -242,16 +239,21 @@ sandbox_steps_start_client(
 	call.argv = start.argv;
 	call.hide_unified = start.hide_unified;
 	call.die_with_us = start.die_with_us;
+	plan->facts.socket = wiring_socket(sandbox->wiring);
+	(void)run_lock_note(&plan->lock, &plan->facts);
+	result = wiring_pass(sandbox->wiring, plan->streams, &passed);
+	call.stdin_fd = passed.stdin_fd;
+	call.stdout_fd = passed.stdout_fd;
+	while (call.pass_count < passed.count) {
+		pass[call.pass_count] = passed.fds[call.pass_count];
+		call.pass_count++;
+	}
 	if (start.more_fd >= 0)
 		pass[call.pass_count++] = start.more_fd;
-	plan->facts.socket = wiring_fd_socket(sandbox->wiring);
-	(void)run_lock_note(&plan->lock, &plan->facts);
-	result = wiring_fd_pass(sandbox->wiring, plan->streams[0],
-	    plan->streams[1], plan->streams[2], pass);
 	if (result == RESULT_OK)
 		result = engine_call_start(sandbox->base, &call,
 		    sandbox_steps_on_client, sandbox, &sandbox->client);
-	wiring_fd_passed(sandbox->wiring);
+	wiring_passed(sandbox->wiring);
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&plan->streams[i]);
 	return result;
@@ -306,9 +308,9 @@ sandbox_steps_start(struct sandbox *sandbox)
 	result = container_end_new(sandbox->base, &plan->host, plan->facts.name,
 	    plan->lock.id, &end_handlers, sandbox, &sandbox->end);
 	if (result == RESULT_OK)
-		result = wiring_fd_new(sandbox->base, &plan->setup,
-		    &sandbox_inside_handlers, sandbox, &sandbox->wiring, detail,
-		    sizeof(detail));
+		result = wiring_new(sandbox->base, plan->engine->wiring,
+		    &plan->setup, &sandbox_inside_handlers, sandbox,
+		    &sandbox->wiring, detail, sizeof(detail));
 	/* The slowest first. */
 	if (result == RESULT_OK)
 		result =
@@ -351,7 +353,7 @@ sandbox_steps_tree(struct sandbox *sandbox)
 	struct sandbox_plan *plan = &sandbox->plan;
 	bool is_export = sandbox->state == SANDBOX_EXPORT;
 	struct sandbox_plan_tree *tree;
-	struct wiring_fd_tree job;
+	struct wiring_tree job;
 
 	/* A workload that never ran leaves nothing to copy out. */
 	while (sandbox->next_tree < plan->tree_count &&
@@ -364,12 +366,12 @@ sandbox_steps_tree(struct sandbox *sandbox)
 		return;
 	}
 	tree = &plan->trees[sandbox->next_tree];
-	job = (struct wiring_fd_tree){.type = sandbox_steps_tree_type(tree),
+	job = (struct wiring_tree){.type = sandbox_steps_tree_type(tree),
 	    .path = tree->path,
 	    .max_bytes = tree->max_bytes,
 	    .max_files = tree->max_files,
 	    .max_file = tree->max_file};
-	if (wiring_fd_send_tree(sandbox->wiring, &job, tree->fd) != RESULT_OK)
+	if (wiring_send_tree(sandbox->wiring, &job, tree->fd) != RESULT_OK)
 		sandbox_close(
 		    sandbox, "init_died", "init cannot be told to copy files");
 	fd_close(&tree->fd); /* init's child has it */
@@ -381,7 +383,7 @@ sandbox_steps_go(struct sandbox *sandbox)
 	struct sandbox_plan *plan = &sandbox->plan;
 	struct timeval wall = {.tv_sec = plan->wall_s};
 
-	if (wiring_fd_send_go(sandbox->wiring, plan->go_fd, plan->secret_fd) !=
+	if (wiring_send_go(sandbox->wiring, plan->go_fd, plan->secret_fd) !=
 	    RESULT_OK) {
 		sandbox_close(
 		    sandbox, "init_died", "init cannot be told to go");
@@ -406,7 +408,7 @@ sandbox_steps_bye(struct sandbox *sandbox)
 	    &sandbox->outcome.oom_kills);
 	egress_live_stop(sandbox->live);
 	egress_part_close(sandbox->egress);
-	if (wiring_fd_send_bye(sandbox->wiring) != RESULT_OK)
+	if (wiring_send_bye(sandbox->wiring) != RESULT_OK)
 		sandbox_enter(sandbox, SANDBOX_KILL, "init is gone");
 }
 
@@ -425,7 +427,7 @@ sandbox_steps_kill(struct sandbox *sandbox)
 	egress_live_stop(sandbox->live);
 	egress_part_close(sandbox->egress);
 	/* init kills everything when its socket closes. */
-	wiring_fd_free(&sandbox->wiring);
+	wiring_free(&sandbox->wiring);
 	if (sandbox->client != NULL && !sandbox->client_ended &&
 	    sandbox->plan.engine->client_is_launcher)
 		engine_call_kill(sandbox->client);

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "common/result.h"
+#include "supervisor/engine/wiring.h"
 
 struct cgroup;              /* supervisor/engine/cgroup.h */
 struct config;              /* supervisor/policy/config.h */
@@ -31,6 +32,7 @@ struct engine_start {
 
 struct engine {
 	const char *name; /* in records: "container", "native" */
+	enum wiring_kind wiring;
 	/* The engine is there and limits can be had; first of all. */
 	enum result (*open)(const struct config *config,
 	    struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r);

@@ -124,6 +124,7 @@ engine_native_remove(struct container_end *end, bool client_clean)
 
 const struct engine engine_native = {
     .name = "native",
+    .wiring = WIRING_FD,
     .open = engine_native_open,
     .prepare = engine_native_prepare,
     .start = engine_native_start,

@@ -124,6 +124,7 @@ engine_podman_expect(
 
 const struct engine engine_podman = {
     .name = "container",
+    .wiring = WIRING_FD,
     .open = engine_podman_open,
     .prepare = engine_podman_prepare,
     .start = engine_podman_start,

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Questions to the kernel about a received descriptor; nothing is read
- * from it. Called by wiring_fd.c for each listener; must never accept on
+ * from it. Called by wiring.c for each listener; must never accept on
  * it or pass on one that differs.
  */
 #include "supervisor/engine/listener_check.h"

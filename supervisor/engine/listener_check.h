@@ -2,7 +2,7 @@
 /*
  * Is a descriptor that came out of a container the listener we asked for?
  * Listening, TCP over IPv4, exactly this address, and in init's network
- * namespace, not ours. Used by wiring_fd.c.
+ * namespace, not ours. Used by wiring.c.
  */
 #ifndef SUPERVISOR_ENGINE_LISTENER_CHECK_H
 #define SUPERVISOR_ENGINE_LISTENER_CHECK_H

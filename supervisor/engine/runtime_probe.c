@@ -24,7 +24,7 @@
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/sandbox_uid.h"
-#include "supervisor/engine/wiring_fd.h"
+#include "supervisor/engine/wiring.h"
 
 #define RUNTIME_PROBE_TIMEOUT_MS 30000U
 #define RUNTIME_PROBE_KILLS 1000
@@ -37,7 +37,7 @@
 struct runtime_probe_try {
 	struct event_base *base;
 	struct engine_call *call;
-	struct wiring_fd *wiring;
+	struct wiring *wiring;
 	bool started; /* init spoke */
 	bool limits;
 	struct cgroup cgroup;
@@ -157,35 +157,36 @@ runtime_probe_start(struct runtime_probe_try *try,
     const struct engine_files *files, const struct engine_memory *memory,
     const struct run_argv *argv)
 {
-	static const struct wiring_fd_handlers handlers = {
-	    runtime_probe_on_hello, runtime_probe_on_listener,
-	    runtime_probe_on_report, runtime_probe_on_tree,
-	    runtime_probe_on_status, runtime_probe_on_wiring_end};
+	static const struct wiring_handlers handlers = {runtime_probe_on_hello,
+	    runtime_probe_on_listener, runtime_probe_on_report,
+	    runtime_probe_on_tree, runtime_probe_on_status,
+	    runtime_probe_on_wiring_end};
 	static const struct init_setup setup = {
 	    .record = {.magic = INIT_MAGIC,
 		.version = INIT_PROTOCOL_VERSION,
 		.type = INIT_SETUP}};
-	int pass[INIT_FD_COUNT];
+	static const int streams[3] = {-1, -1, -1};
+	struct wiring_pass pass;
 	struct engine_call_spec call = {.files = files,
 	    .argv = argv->words,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
-	    .pass = pass,
+	    .pass = pass.fds,
 	    .pass_count = INIT_FD_COUNT,
 	    .output_max = 65536,
 	    .timeout_ms = RUNTIME_PROBE_TIMEOUT_MS,
 	    .hide_unified = memory->hide_unified};
-	enum result result = wiring_fd_new(try->base, &setup, &handlers, try,
-	    &try->wiring, try->detail, try->detail_size);
+	enum result result = wiring_new(try->base, WIRING_FD, &setup, &handlers,
+	    try, &try->wiring, try->detail, try->detail_size);
 
 	if (result == RESULT_OK)
-		result = wiring_fd_pass(try->wiring, -1, -1, -1, pass);
+		result = wiring_pass(try->wiring, streams, &pass);
 	if (result == RESULT_OK)
 		result = engine_call_start(
 		    try->base, &call, runtime_probe_on_client, try, &try->call);
 	if (result != RESULT_OK)
 		return result;
-	wiring_fd_passed(try->wiring);
+	wiring_passed(try->wiring);
 	return event_loop_run(try->base);
 }
 
@@ -205,7 +206,7 @@ runtime_probe_end(struct runtime_probe_try *try,
 	    .timeout_ms = RUNTIME_PROBE_TIMEOUT_MS};
 	char detail[ENGINE_CALL_ERROR_MAX];
 
-	wiring_fd_free(&try->wiring);
+	wiring_free(&try->wiring);
 	for (int i = 0;
 	     i < RUNTIME_PROBE_KILLS && cgroup_kill(&try->cgroup) > 0; i++)
 		(void)usleep(1000);

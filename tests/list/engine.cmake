@@ -25,5 +25,5 @@ add_dependencies(selftest_weak run_sandbox agentnode-probe init_open
 add_scenario(engine_selftest TIMEOUT 600)
 add_scenario(engine_doctor TIMEOUT 200)
 add_machine_test(holder_kill LIBRARIES supervisor_engine)
-add_machine_test(wiring_fd LIBRARIES supervisor_engine)
-add_dependencies(machine_wiring_fd agentnode-init)
+add_machine_test(wiring LIBRARIES supervisor_engine)
+add_dependencies(machine_wiring agentnode-init)

@@ -28,7 +28,7 @@
 
 #include "common/event_loop.h"
 #include "common/fd.h"
-#include "supervisor/engine/wiring_fd.h"
+#include "supervisor/engine/wiring.h"
 
 #define TEST_PORT 3128
 
@@ -421,41 +421,42 @@ test_wiring_setup(void)
 }
 
 static pid_t
-test_wiring_child(struct wiring_fd *wiring, void (*play)(void))
+test_wiring_child(struct wiring *wiring, void (*play)(void))
 {
-	int fds[INIT_FD_COUNT];
+	static const int streams[3] = {-1, -1, -1};
+	struct wiring_pass pass;
 	pid_t pid;
 
-	assert_int_equal(wiring_fd_pass(wiring, -1, -1, -1, fds), RESULT_OK);
+	assert_int_equal(wiring_pass(wiring, streams, &pass), RESULT_OK);
 	pid = fork();
 	if (pid == 0) {
 		(void)prctl(PR_SET_PDEATHSIG, SIGKILL);
-		test_wiring_socket = dup(fds[INIT_CONTROL_FD - 3]);
+		test_wiring_socket = dup(pass.fds[INIT_CONTROL_FD - 3]);
 		/* Our copies go, so that the end is seen. */
-		wiring_fd_passed(wiring);
+		wiring_passed(wiring);
 		play();
 		(void)usleep(200000); /* /proc of a zombie tells nothing */
 		_exit(0);
 	}
-	wiring_fd_passed(wiring);
+	wiring_passed(wiring);
 	return pid;
 }
 
 static void
 test_wiring_play_row(size_t row)
 {
-	static const struct wiring_fd_handlers handlers = {test_wiring_on_hello,
+	static const struct wiring_handlers handlers = {test_wiring_on_hello,
 	    test_wiring_on_listener, test_wiring_on_report, test_wiring_on_tree,
 	    test_wiring_on_status, test_wiring_on_end};
 	struct init_setup setup = test_wiring_setup();
 	struct timeval limit = event_loop_timeval(10000);
 	struct test_wiring out = {.timed_out = false};
-	struct wiring_fd *wiring = NULL;
+	struct wiring *wiring = NULL;
 	int status = 0;
 	pid_t pid;
 
 	assert_int_equal(event_loop_new(&out.base), RESULT_OK);
-	if (wiring_fd_new(out.base, &setup, &handlers, &out, &wiring,
+	if (wiring_new(out.base, WIRING_FD, &setup, &handlers, &out, &wiring,
 		out.detail, sizeof(out.detail)) != RESULT_OK)
 		fail_msg("%s", out.detail);
 	pid = test_wiring_child(wiring, test_wiring_rows[row].play);
@@ -472,7 +473,7 @@ test_wiring_play_row(size_t row)
 		fail_msg("%s: %s, \"%s\", %u listeners, %u reports, child %d",
 		    test_wiring_rows[row].name, result_text(out.why),
 		    out.detail, out.listeners, out.reports, status);
-	wiring_fd_free(&wiring);
+	wiring_free(&wiring);
 	event_base_free(out.base);
 }
 
