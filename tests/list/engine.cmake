@@ -23,6 +23,7 @@ target_link_options(selftest_weak PRIVATE -Wl,--wrap=run_argv_build
 add_dependencies(selftest_weak run_sandbox agentnode-probe init_open
     init_dumpable init_bare init_unguarded)
 add_scenario(engine_selftest TIMEOUT 600)
+add_scenario(engine_matrix TIMEOUT 600)
 add_scenario(engine_doctor TIMEOUT 200)
 add_machine_test(holder_kill LIBRARIES supervisor_engine)
 add_machine_test(wiring LIBRARIES supervisor_engine)

@@ -137,6 +137,18 @@ class Init:
         return found
 
 
+LIMITS = {"memory": {"memory.limit_in_bytes": "640m"},
+          "pids": {"pids.max": "320"}}
+
+
+def _gone(place):
+    try:
+        os.rmdir(place)
+    except OSError:
+        return not os.path.exists(place)
+    return True
+
+
 class User:
     """An ordinary user with subordinate ids, an engine storage of its own
     and the image, made for one test and removed at its end; the caller
@@ -144,7 +156,7 @@ class User:
 
     def __init__(self, name="agentnode-test"):
         self.made = os.geteuid() == 0
-        self.options, self.env = {}, {}
+        self.options, self.env, self.places = {}, {}, []
         if not self.made:
             self.home, self.image = os.environ["HOME"], image()
             return
@@ -165,7 +177,26 @@ class User:
                         "extra_groups": [], "cwd": "/"}
         self.env = {"HOME": self.home, "XDG_RUNTIME_DIR": self.runtime,
                     "PATH": os.environ["PATH"]}
+        self.groups, self.inside = ["--clear-groups"], []
         self._load()
+
+    def limit(self):
+        """Where a user's containers get no limits (cgroup v1), what is
+        started with .inside has those of a control group of root's."""
+        places = []
+        for part, limits in LIMITS.items():
+            place = f"/sys/fs/cgroup/{part}/{self.name}"
+            if not os.path.isdir(os.path.dirname(place)):
+                continue
+            os.makedirs(place, exist_ok=True)
+            for file, value in limits.items():
+                with open(f"{place}/{file}", "w", encoding="ascii") as out:
+                    out.write(value)
+            places.append(place)
+        self.places = places
+        self.inside = ["/bin/sh", "-c", "for p in %s; do echo $$ >"
+                       "$p/cgroup.procs || exit 1; done; exec \"$@\""
+                       % " ".join(places), "sh"]
 
     def podman(self, *words, **more):
         return podman(*words, env=self.env or None, **self.options, **more)
@@ -190,6 +221,8 @@ class User:
             return
         self.podman("system", "reset", "--force")
         self.podman("system", "migrate")  # ends its pause process
+        for place in self.places:
+            wait(5, lambda place=place: _gone(place))
         subprocess.run(["userdel", "--force", self.name],
                        stderr=subprocess.DEVNULL)
 
