@@ -31,22 +31,36 @@ run_ctest() { # preset label-regex options
 }
 
 check_release() { build release; run_ctest release 'unit|machine|fuzz|confine|layout'; }
+# What a home of the tests' own has as its image.
+test_image() {
+	AGENTNODE_TEST_IMAGE=$(AGENTNODE_HOME=$top/build/test-home/.agentnode \
+	    build/release/bin/agentnode config get sandbox.image)
+	export AGENTNODE_TEST_IMAGE
+}
 # The scenarios run on an image made here, by the command under test.
-check_scenario() {
-	build release
-	export AGENTNODE_HOME=$top/build/test-home/.agentnode
-	mkdir -p -m 0700 "$AGENTNODE_HOME"
+make_image() {
+	mkdir -p -m 0700 "$top/build/test-home/.agentnode"
 	say "image of the scenarios"
-	build/release/bin/agentnode sandbox build > "$logs/image.log" 2>&1 || {
+	AGENTNODE_HOME=$top/build/test-home/.agentnode \
+	    build/release/bin/agentnode sandbox build > "$logs/image.log" 2>&1 || {
 		tail -20 "$logs/image.log" >&2
 		return 1
 	}
-	AGENTNODE_TEST_IMAGE=$(build/release/bin/agentnode config get sandbox.image)
-	export AGENTNODE_TEST_IMAGE
-	unset AGENTNODE_HOME
+}
+check_scenario() {
+	build release
+	make_image
+	test_image
 	# Kills at random moments and time limits meet whatever else the machine
 	# does: one that failed is run once more, and both runs are in the log.
 	run_ctest release scenario --repeat until-pass:2
+}
+# Crowds and faults in their short form; deploy/soak is the long one.
+check_load() {
+	build release
+	test_image 2> /dev/null && [ -n "$AGENTNODE_TEST_IMAGE" ] || make_image
+	test_image
+	run_ctest release load
 }
 check_asan() { build asan; run_ctest asan 'unit|machine|fuzz|confine'; }
 check_fuzz() { build fuzz; run_ctest fuzz fuzz; }
@@ -141,14 +155,14 @@ check_all() {
 	wait "$behind" || failed=1
 	trap - EXIT
 	cat "$logs/behind.log" >&2
-	for name in asan valgrind_machine; do
+	for name in asan valgrind_machine load; do
 		[ "$failed" = 0 ] || return 1
 		say "check $name"
 		"check_$name"
 	done
 }
 
-names=(format release asan fuzz cppcheck tidy valgrind scenario)
+names=(format release asan fuzz cppcheck tidy valgrind scenario load)
 if [ $# -eq 0 ]; then
 	printf '%s\n' "${names[@]}"
 	exit 0

@@ -125,9 +125,12 @@ engine_spawn_outcome(int pipe_fd)
 	return got == (ssize_t)sizeof(code) && code != 0 ? code : EIO;
 }
 
+/* It may have got to its program although nobody could read so: it is ended
+ * before it is waited for. */
 static enum result
 engine_spawn_failed(pid_t pid, int code)
 {
+	(void)kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		continue;
 	errno = code;
@@ -163,11 +166,8 @@ engine_spawn(const struct engine_spawn_spec *spec, pid_t *pid_r, int *pidfd_r)
 	if (code != 0)
 		return engine_spawn_failed(pid, code);
 	*pidfd_r = pidfd_open(pid, 0); /* not reaped yet: the pid is ours */
-	if (*pidfd_r < 0) {
-		code = errno;
-		(void)kill(pid, SIGKILL);
-		return engine_spawn_failed(pid, code);
-	}
+	if (*pidfd_r < 0)
+		return engine_spawn_failed(pid, errno);
 	*pid_r = pid;
 	return RESULT_OK;
 }

@@ -11,11 +11,15 @@
 #include <cmocka.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -306,6 +310,60 @@ test_engine_leaves_spawn(void **state)
 	(void)close(in[0]);
 }
 
+/* Reads of this descriptor fail with EIO from now on, in this process. */
+static void
+test_engine_leaves_unreadable(int fd)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_read, 0, 3),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		offsetof(struct seccomp_data, args[0])),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)fd, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EIO),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program = {sizeof(code) / sizeof(code[0]), code};
+
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	    prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0)
+		_exit(70);
+}
+
+/* The program runs, but whether it does cannot be read: it is ended and not
+ * waited for until it ends by itself. */
+static void
+test_engine_leaves_spawn_unread(void **state)
+{
+	const char *argv[] = {"/bin/sleep", "600", NULL};
+	const char *envp[] = {NULL};
+	struct engine_spawn_spec spec = {.argv = argv,
+	    .envp = envp,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .stderr_fd = -1};
+	int status, pidfd, high;
+	pid_t pid, child = fork();
+
+	(void)state;
+	if (child == 0) {
+		(void)alarm(20);
+		do /* the loader's descriptors are low, the pipe's is not */
+			high = open("/dev/null", O_RDONLY | O_CLOEXEC);
+		while (high >= 0 && high < 100);
+		test_engine_leaves_unreadable(high + 1);
+		_exit(engine_spawn(&spec, &pid, &pidfd) == RESULT_SYSTEM &&
+			      errno == EIO && pid == -1 && pidfd == -1 &&
+			      waitpid(-1, NULL, 0) < 0 && errno == ECHILD
+			  ? 0
+			  : 1);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 static void
 test_engine_leaves_spawn_fails(void **state)
 {
@@ -425,6 +483,7 @@ main(void)
 	    cmocka_unit_test(test_engine_leaves_uid),
 	    cmocka_unit_test(test_engine_leaves_spawn),
 	    cmocka_unit_test(test_engine_leaves_spawn_fails),
+	    cmocka_unit_test(test_engine_leaves_spawn_unread),
 	    cmocka_unit_test(test_engine_leaves_records),
 	    cmocka_unit_test(test_engine_leaves_init_status),
 	};
