@@ -6,6 +6,7 @@
  */
 #include "supervisor/host/host_guard.h"
 
+#include <errno.h>
 #include <linux/close_range.h>
 #include <signal.h>
 #include <sys/prctl.h>
@@ -32,7 +33,8 @@ host_guard_wait(pid_t keeper)
 	(void)sigaddset(&watched, SIGCHLD);
 	(void)sigaddset(&watched, SIGTERM);
 	for (;;) {
-		while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		while ((pid = waitpid(-1, &status, WNOHANG)) > 0 ||
+		       (pid < 0 && errno == EINTR)) {
 			if (pid == keeper)
 				return WIFEXITED(status) ? WEXITSTATUS(status)
 							 : -1;

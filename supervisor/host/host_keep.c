@@ -153,7 +153,8 @@ host_keep_reap(struct host_keep *keep)
 	int status;
 	pid_t pid;
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0 ||
+	       (pid < 0 && errno == EINTR)) {
 		if (pid != keep->workload.pid)
 			continue;
 		keep->workload.pid = 0;

@@ -295,6 +295,19 @@ init_on_end(struct init *init, pid_t pid, int status)
 	}
 }
 
+/* The next that ended; interrupted is not ended: the signal that told of it
+ * has been read and will not come again. */
+static pid_t
+init_reap_one(int *status_r)
+{
+	pid_t pid;
+
+	do
+		pid = waitpid(-1, status_r, WNOHANG | __WALL);
+	while (pid < 0 && errno == EINTR);
+	return pid;
+}
+
 /* Everything that ended, orphans too. */
 static void
 init_reap(struct init *init)
@@ -305,7 +318,7 @@ init_reap(struct init *init)
 
 	while (read(init->signal_fd, &told, sizeof(told)) > 0)
 		;
-	while ((pid = waitpid(-1, &status, WNOHANG | __WALL)) > 0)
+	while ((pid = init_reap_one(&status)) > 0)
 		init_on_end(init, pid, status);
 	if (init->state != INIT_STATE_ENDING)
 		return;

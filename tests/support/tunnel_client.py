@@ -57,9 +57,9 @@ class World:
     """One resolver, one upstream, one proxy allowed to reach it."""
 
     def __init__(self, *options, behaviour=None, allow=(), zone=None,
-                 direct=False, port=None, **more):
+                 direct=False, port=None, dns=None, **more):
         self.upstream = Upstream(behaviour)
-        self.dns = internet.DNSServer(zone or {NAME: [ADDRESS]})
+        self.dns = dns or internet.DNSServer(zone or {NAME: [ADDRESS]})
         self.port = port or self.upstream.port
         self.target = f"{NAME}:{self.port}"
         if direct:
