@@ -6,13 +6,15 @@ Never open: no workload without its walls, no connection that the policy
 denies, no key outside, nothing left behind, no hang.
 
   fault_calls.py [--stories a,b] [--seconds N] [--all a,b] [--program P]
-      [--call NAME] [--workers N] [--seed N] [--write-docs]
+      [--call NAME] [--workers N] [--seed N] [--write-docs] [--results FILE]
 
-Stories of --all take every call of every kind; the others share --seconds:
+--results FILE adds to what an earlier run left there, for runs in several
+parts. Stories of --all take every call of every kind; the others share --seconds:
 first one call of each cell (process x kind), then more of each in turn."""
 import argparse
 import collections
 import concurrent.futures
+import json
 import os
 import random
 import re
@@ -51,6 +53,7 @@ def options():
                         default=max(2, os.cpu_count() or 1))
     parser.add_argument("--seed", type=int, default=time.time_ns() % 10**6)
     parser.add_argument("--write-docs", action="store_true")
+    parser.add_argument("--results")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     given.stories = given.stories.split(",")
@@ -116,6 +119,22 @@ class Table:
                 print(f"# OPEN {' '.join(map(str, case))}: {wrong}\n"
                       f"#   {text[-600:]!r}", flush=True)
 
+    def load(self, path):
+        if path and os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                for program, call, made, got in json.load(file):
+                    self.cells[program, call].update(got)
+                    self.made[program, call] = made
+
+    def save(self, path):
+        """Without what was open: that failed, and is run again."""
+        if path:
+            rows = [(*cell, self.made.get(cell, 0),
+                     {rank: got[rank] for rank in RANK[:3] if got[rank]})
+                    for cell, got in self.cells.items()]
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(rows, file)
+
     def worst(self, cell):
         return max(self.cells[cell], key=RANK.index)
 
@@ -148,8 +167,8 @@ def cases(story, counts, given, table):
                 errnos[(start + place) % len(errnos)]))
     for place in rounds:
         picked.shuffle(rounds[place])
-        rounds[place].sort(key=lambda case: (case.program, case.call)
-                           in table.cells)
+        rounds[place].sort(key=lambda case: sum(table.cells.get(
+            (case.program, case.call), {}).values()) > place)
     return [rounds[place] for place in sorted(rounds)]
 
 
@@ -254,9 +273,11 @@ def main():
     given = options()
     print(f"# seed {given.seed}")
     table, stories = Table(), []
+    table.load(given.results)
     for name in given.stories:
         tell(name, table, given, stories)
     afterwards(stories)
+    table.save(given.results)
     text = text_of(table, given)
     print(text)
     for cell in sorted(table.cells):
