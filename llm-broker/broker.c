@@ -257,6 +257,7 @@ broker_on_key_message(struct ipc_message *message, void *context)
 
 	key_table_set(broker->keys, provider, status,
 	    json_object_get(body, "patterns"), &fault);
+	lane_client_heard(broker->shared.lanes);
 	log_event(fault.text[0] == '\0' ? LOG_INFO_LEVEL : LOG_ERROR_LEVEL,
 	    "key_pattern", LOG_TEXT("provider", provider),
 	    LOG_TEXT("status", status), LOG_TEXT("detail", fault.text));
@@ -274,7 +275,7 @@ broker_on_key_end(enum result why, const char *detail, void *context)
 	key_table_clear(broker->keys);
 }
 
-_Static_assert(LANE_CLIENT_BATCH <= IPC_FDS_MAX, "one message for a batch");
+_Static_assert(LANE_CLIENT_BATCH < IPC_FDS_MAX, "one message for a batch");
 
 static enum result
 broker_open_lanes(const int *fds, size_t count, void *context)

@@ -6,7 +6,7 @@ add_library(broker_story STATIC call.c call_admit.c call_charge.c
 target_link_libraries(broker_story PUBLIC broker_relay broker_request
     egress_leaves common_io)
 add_library(broker_io STATIC call_io.c call_net.c call_report.c lane_client.c
-    broker.c broker_config.c broker_confine.c broker_control.c
+    lane_frames.c broker.c broker_config.c broker_confine.c broker_control.c
     broker_ledger.c broker_listen.c broker_usage.c ledger_share.c)
-target_link_libraries(broker_io PUBLIC broker_story budget_pair)
+target_link_libraries(broker_io PUBLIC broker_story budget_pair llm_lane_trunk)
 add_process(agentnode-llm-broker SOURCES main.c LIBRARIES broker_io)

@@ -227,6 +227,17 @@ call_io_on_ready(void *owner, bool readable, bool writable)
 	call_io_wake(io);
 }
 
+/* From inside a turn of this call, or before one: it must not end here. */
+static void
+call_io_step(struct call_io *io, enum call_event event)
+{
+	unsigned busy = io->busy;
+
+	io->busy = 1;
+	call_step(&io->call, event);
+	io->busy = busy & 1U;
+}
+
 static void
 call_io_on_data(void *owner, const char *bytes, size_t len)
 {
@@ -234,13 +245,13 @@ call_io_on_data(void *owner, const char *bytes, size_t len)
 
 	io->call.given.bytes = bytes;
 	io->call.given.len = len;
-	call_step(&io->call, CALL_EVENT_LANE_BYTES);
+	call_io_step(io, CALL_EVENT_LANE_BYTES);
 }
 
 static void
 call_io_on_end(void *owner)
 {
-	call_step(owner, CALL_EVENT_LANE_END);
+	call_io_step(owner, CALL_EVENT_LANE_END);
 }
 
 static void
@@ -249,7 +260,7 @@ call_io_on_failed(void *owner, enum lane_failure failure)
 	struct call_io *io = owner;
 
 	io->call.failure = failure;
-	call_step(&io->call, CALL_EVENT_LANE_FAILED);
+	call_io_step(io, CALL_EVENT_LANE_FAILED);
 }
 
 const struct lane_client_handlers call_io_lane_handlers = {

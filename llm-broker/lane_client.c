@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pool of lanes and their frames. Called by call_net.c and by the event
+ * The pool of lanes, and what goes up. Called by call_net.c and by the event
  * loop. A lane has one edge-triggered event for its life, and one for room,
  * which is there only while it is needed; an idle one is only read to drop
  * what crossed its release and to see it close. The RELEASE of a call that
@@ -11,74 +11,32 @@
 #include "llm-broker/lane_client.h"
 
 #include <errno.h>
-#include <event2/event_struct.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/queue.h>
 #include <sys/socket.h>
-#include <sys/uio.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
-#include "common/ipc.h"
-#include "common/log.h"
+#include "llm-broker/lane_frames.h"
 
 #define LANE_CLIENT_MOMENT_MS 10U
-
-struct lane {
-	TAILQ_ENTRY(lane) link; /* in client->idle, when it has no owner */
-	struct lane_client *client;
-	struct event event, room;
-	void *owner; /* NULL: idle, or its call is over */
-	int fd;
-	uint32_t number; /* of the call in it, or of the last one */
-	unsigned writing : 1, reading : 1, dropped : 1, hung_up : 1,
-	    owes : 1,      /* the RELEASE of the call before, */
-	    owes_long : 1; /* for a moment already */
-	/* what goes out: release, open, head, body */
-	struct lane_frame release;
-	struct lane_open open;
-	const char *head, *body;
-	size_t head_len, body_len, written;
-	/* what comes in: a header, then left bytes of DATA */
-	struct lane_frame frame;
-	size_t frame_len, left;
-};
-
-TAILQ_HEAD(lane_queue, lane);
-
-struct lane_client {
-	struct event_base *base;
-	struct lane_client_handlers handlers;
-	void *context;
-	struct lane_queue idle; /* the last used is the first */
-	struct event *owed;     /* sends what idle lanes owe */
-	size_t max, open_count, idle_count;
-	char scratch[LANE_CLIENT_READ];
-};
-
-static _Noreturn void
-lane_client_broken(const char *what)
-{
-	log_fatal(IPC_EXIT_CRASH, "lane_broken", what);
-}
 
 /* The RELEASE that waited. False: it did not go. */
 static bool
 lane_client_pay(struct lane *lane)
 {
-	ssize_t count;
+	const struct iovec part = {&lane->release, sizeof(lane->release)};
 
 	lane->owes = lane->owes_long = 0;
-	do
-		count = send(lane->fd, &lane->release, sizeof(lane->release),
-		    MSG_NOSIGNAL);
-	while (count < 0 && errno == EINTR);
-	return count == (ssize_t)sizeof(lane->release);
+	return lane_trunk_put(&lane->client->trunk, &lane->seat, &part, 1) ==
+	       RESULT_OK;
 }
 
-static void lane_client_close(struct lane *lane);
 static void lane_client_on_owed(evutil_socket_t fd, short what, void *context);
+static void lane_client_on_trunk_end(const char *what, void *context);
+
+static const struct lane_trunk_handlers lane_client_trunk_handlers = {
+    .on_bytes = lane_frames_on_record, .on_end = lane_client_on_trunk_end};
 
 enum result
 lane_client_new(struct event_base *base, size_t max,
@@ -95,17 +53,20 @@ lane_client_new(struct event_base *base, size_t max,
 	client->max = max < LANE_COUNT_MAX ? max : LANE_COUNT_MAX;
 	client->handlers = *handlers;
 	client->context = context;
+	lane_trunk_init(
+	    &client->trunk, base, &lane_client_trunk_handlers, client);
 	client->owed = event_new(base, -1, 0, lane_client_on_owed, client);
 	if (client->owed == NULL)
 		lane_client_free(client_r);
 	return *client_r != NULL ? RESULT_OK : RESULT_NO_MEMORY;
 }
 
-static void
+void
 lane_client_close(struct lane *lane)
 {
-	if (lane->owes && lane->written == 0)
-		(void)lane_client_pay(lane); /* else the end says it all */
+	if (lane->owes && lane_client_pay(lane)) /* before the end is seen */
+		lane_trunk_flush(&lane->client->trunk);
+	lane_trunk_unseat(&lane->seat);
 	(void)event_del(&lane->event);
 	(void)event_del(&lane->room);
 	fd_close(&lane->fd);
@@ -140,6 +101,7 @@ lane_client_free(struct lane_client **client)
 	if (*client == NULL)
 		return;
 	lane_client_trim(*client);
+	lane_trunk_close(&(*client)->trunk);
 	if ((*client)->owed != NULL)
 		event_free((*client)->owed);
 	free(*client);
@@ -247,8 +209,10 @@ lane_client_make(struct lane_client *client, int *theirs_r)
 	lane->fd = pair[0];
 	*theirs_r = pair[1];
 	client->open_count++;
-	if (lane_client_watch(lane) == RESULT_OK)
+	if (lane_client_watch(lane) == RESULT_OK) {
+		lane_trunk_seat(&client->trunk, &lane->seat);
 		return lane;
+	}
 	fd_close(theirs_r);
 	lane_client_close(lane);
 	return NULL;
@@ -275,31 +239,63 @@ lane_client_put(struct lane_client *client, struct lane *lane)
 	client->idle_count++;
 }
 
+/* The first lane brings the trunk along. */
+static enum result
+lane_client_open_trunk(struct lane_client *client, int *theirs_r)
+{
+	int pair[2];
+
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
+		pair) != 0)
+		return RESULT_SYSTEM;
+	*theirs_r = pair[1];
+	return lane_trunk_open(&client->trunk, pair[0], LANE_CLIENT_PRIORITY);
+}
+
+/* The ends that llm-key gets, in the order of the lanes' numbers. */
+static enum result
+lane_client_hand_over(
+    struct lane_client *client, const int *theirs, size_t count)
+{
+	enum result result =
+	    client->handlers.open(theirs, count, client->context);
+
+	if (result == RESULT_OK)
+		lane_trunk_told(&client->trunk);
+	return result;
+}
+
 /* New lanes, idle. */
 static enum result
 lane_client_add(struct lane_client *client)
 {
 	struct lane *lanes[LANE_CLIENT_BATCH];
-	int theirs[LANE_CLIENT_BATCH];
-	size_t want = lane_client_batch(client), count = 0;
+	int theirs[LANE_CLIENT_BATCH + 1];
+	size_t want = lane_client_batch(client), count = 0, trunk = 0;
 	enum result result = RESULT_SYSTEM;
 
 	if (want == 0)
 		return RESULT_TOO_LONG;
+	if (client->open_count == 0 && client->trunk.seated == 0) {
+		if (lane_client_open_trunk(client, &theirs[0]) != RESULT_OK)
+			lane_frames_broken("no trunk can be had");
+		trunk = 1;
+	}
 	while (count < want) {
-		lanes[count] = lane_client_make(client, &theirs[count]);
+		lanes[count] = lane_client_make(client, &theirs[trunk + count]);
 		if (lanes[count] == NULL)
 			break;
 		count++;
 	}
 	if (count > 0)
-		result = client->handlers.open(theirs, count, client->context);
-	for (size_t i = 0; i < count; i++) {
+		result = lane_client_hand_over(client, theirs, trunk + count);
+	for (size_t i = 0; i < trunk + count; i++)
 		fd_close(&theirs[i]);
-		if (result == RESULT_OK)
-			lane_client_put(client, lanes[i]);
-		else
+	for (size_t i = 0; i < count; i++) {
+		if (result != RESULT_OK)
 			lane_client_close(lanes[i]);
+		else
+			lane_client_put(client, lanes[i]);
 	}
 	return result == RESULT_OK ? RESULT_OK : RESULT_CLOSED;
 }
@@ -325,7 +321,7 @@ lane_client_begin(struct lane *lane, const struct lane_request *request)
 
 	if (name >= sizeof(open->provider) ||
 	    request->head_len > LANE_HEAD_MAX || request->head_len == 0)
-		lane_client_broken("a request that does not fit");
+		lane_frames_broken("a request that does not fit");
 	memset(open, 0, sizeof(*open));
 	open->frame.magic = LANE_MAGIC;
 	open->frame.type = LANE_OPEN;
@@ -339,50 +335,45 @@ lane_client_begin(struct lane *lane, const struct lane_request *request)
 	lane->head_len = request->head_len;
 	lane->body = request->body;
 	lane->body_len = request->body_len;
-	lane->written = 0;
-	lane->writing = 1;
+	lane->writing = lane->begun = 1;
+	lane->heard = lane->missed = 0;
 }
 
-/* What of one part is still to be written, when the parts before it take
- * at bytes. */
-static struct iovec
-lane_client_rest(
-    const struct lane *lane, const void *bytes, size_t len, size_t at)
+/* OPEN, head and the body's beginning, behind what is owed. */
+static enum result
+lane_client_put_open(struct lane *lane)
 {
-	size_t done = lane->written > at ? lane->written - at : 0;
+	size_t with = lane->body_len < LANE_TRUNK_BODY_MAX
+			  ? lane->body_len
+			  : LANE_TRUNK_BODY_MAX;
+	const struct iovec parts[] = {
+	    {&lane->open, sizeof(lane->open)},
+	    {(char *)(uintptr_t)lane->head, lane->head_len},
+	    {(char *)(uintptr_t)lane->body, with},
+	};
 
-	if (done > len)
-		done = len;
-	return (struct iovec){
-	    .iov_base = (char *)(uintptr_t)bytes + done, .iov_len = len - done};
-}
-
-/* What is still to be written; returns what all of it was. */
-static size_t
-lane_client_parts(const struct lane *lane, struct iovec parts[4])
-{
-	size_t at = lane->owes ? sizeof(lane->release) : 0;
-
-	parts[0] = lane_client_rest(lane, &lane->release, at, 0);
-	parts[1] = lane_client_rest(lane, &lane->open, sizeof(lane->open), at);
-	at += sizeof(lane->open);
-	parts[2] = lane_client_rest(lane, lane->head, lane->head_len, at);
-	at += lane->head_len;
-	parts[3] = lane_client_rest(lane, lane->body, lane->body_len, at);
-	return at + lane->body_len;
+	if (lane->owes && !lane_client_pay(lane))
+		return RESULT_CLOSED;
+	if (lane_trunk_put(&lane->client->trunk, &lane->seat, parts, 3) !=
+	    RESULT_OK)
+		return RESULT_CLOSED;
+	lane->body_len -= with;
+	if (lane->body_len > 0)
+		lane->body += with;
+	return RESULT_OK;
 }
 
 enum result
 lane_client_write(struct lane *lane)
 {
-	struct iovec parts[4];
-	struct msghdr message = {.msg_iov = parts, .msg_iovlen = 4};
-	size_t all;
 	ssize_t count;
 
-	while (lane->writing) {
-		all = lane_client_parts(lane, parts);
-		count = sendmsg(lane->fd, &message, MSG_NOSIGNAL);
+	if (lane->begun && lane_client_put_open(lane) != RESULT_OK)
+		return RESULT_CLOSED;
+	lane->begun = 0;
+	while (lane->body_len > 0) {
+		count =
+		    send(lane->fd, lane->body, lane->body_len, MSG_NOSIGNAL);
 		if (count < 0 && errno == EINTR)
 			continue;
 		if (count < 0)
@@ -390,89 +381,25 @@ lane_client_write(struct lane *lane)
 				       event_add(&lane->room, NULL) == 0
 				   ? RESULT_NEED_MORE
 				   : RESULT_CLOSED;
-		lane->written += (size_t)count;
-		lane->writing = lane->written < all;
+		lane->body += count;
+		lane->body_len -= (size_t)count;
 	}
+	lane->writing = 0;
 	lane->head = lane->body = NULL;
-	lane->owes = lane->owes_long = 0;
-	lane->written = 0;
 	return RESULT_OK;
-}
-
-/* A whole header is there: does it belong, and to whom? */
-static void
-lane_client_frame(struct lane *lane)
-{
-	const struct lane_frame *frame = &lane->frame;
-	const struct lane_client_handlers *handlers = &lane->client->handlers;
-	bool late = frame->call != lane->number || lane->owner == NULL;
-
-	lane->frame_len = 0;
-	if (frame->magic != LANE_MAGIC || frame->call == 0 ||
-	    frame->call > lane->number)
-		lane_client_broken("a frame with a wrong mark or number");
-	switch ((enum lane_type)frame->type) {
-	case LANE_DATA:
-		if (frame->value == 0 || frame->value > LANE_DATA_MAX)
-			lane_client_broken("a data frame of no good length");
-		lane->left = frame->value;
-		return;
-	case LANE_EOF:
-		if (!late)
-			handlers->on_end(lane->owner);
-		return;
-	case LANE_FAILED:
-		if (!late)
-			handlers->on_failed(
-			    lane->owner, (enum lane_failure)frame->value);
-		return;
-	case LANE_OPEN:
-	case LANE_RELEASE:
-		break;
-	}
-	lane_client_broken("a frame of the wrong direction");
-}
-
-/* Content: to the owner of its call, or nowhere. Returns bytes used. */
-static size_t
-lane_client_data(struct lane *lane, const char *bytes, size_t len)
-{
-	size_t count = len < lane->left ? len : lane->left;
-
-	lane->left -= count;
-	if (lane->owner != NULL && lane->frame.call == lane->number)
-		lane->client->handlers.on_data(lane->owner, bytes, count);
-	return count;
-}
-
-static void
-lane_client_parse(struct lane *lane, const char *bytes, size_t len)
-{
-	size_t at = 0;
-
-	while (at < len && !lane->dropped) {
-		size_t want = sizeof(lane->frame) - lane->frame_len;
-		size_t count = len - at < want ? len - at : want;
-
-		if (lane->left > 0) {
-			at += lane_client_data(lane, bytes + at, len - at);
-			continue;
-		}
-		memcpy(
-		    (char *)&lane->frame + lane->frame_len, bytes + at, count);
-		lane->frame_len += count;
-		at += count;
-		if (lane->frame_len == sizeof(lane->frame))
-			lane_client_frame(lane);
-	}
 }
 
 enum result
 lane_client_read(struct lane *lane)
 {
 	char *scratch = lane->client->scratch;
-	ssize_t count = recv(lane->fd, scratch, LANE_CLIENT_READ, 0);
+	ssize_t count;
 
+	if (lane->owner != NULL && !lane->heard) {
+		lane->missed = 1; /* its first frame comes by the trunk */
+		return lane->hung_up ? RESULT_CLOSED : RESULT_NEED_MORE;
+	}
+	count = recv(lane->fd, scratch, LANE_CLIENT_READ, 0);
 	if (count < 0 && (errno == EAGAIN || errno == EINTR))
 		return errno == EINTR ? RESULT_OK : RESULT_NEED_MORE;
 	if (count <= 0) {
@@ -480,7 +407,7 @@ lane_client_read(struct lane *lane)
 		return RESULT_CLOSED;
 	}
 	lane->reading = 1;
-	lane_client_parse(lane, scratch, (size_t)count);
+	lane_frames_parse(lane, scratch, (size_t)count);
 	explicit_bzero(scratch, (size_t)count); /* it may have held a key */
 	lane->reading = 0;
 	if (lane->dropped) {
@@ -491,6 +418,21 @@ lane_client_read(struct lane *lane)
 	return (size_t)count < LANE_CLIENT_READ && !lane->hung_up
 		   ? RESULT_NEED_MORE
 		   : RESULT_OK;
+}
+
+static void
+lane_client_on_trunk_end(const char *what, void *context)
+{
+	(void)context;
+	if (what != NULL)
+		lane_frames_broken(what);
+	/* llm-key is gone, which each lane sees by itself. */
+}
+
+void
+lane_client_heard(struct lane_client *client)
+{
+	lane_trunk_heard(&client->trunk);
 }
 
 /* The release goes with the next call of this lane, or after a moment. */

@@ -26,14 +26,14 @@
 #define LANE_CLIENT_PRIORITY_LAST 3
 
 #define LANE_CLIENT_READ 32768U /* bytes of one read */
-#define LANE_CLIENT_BATCH 16U   /* lanes made at one time, at most */
+#define LANE_CLIENT_BATCH 15U   /* lanes made at one time, at most */
 
 struct lane;        /* opaque */
 struct lane_client; /* the pool; opaque */
 
 struct lane_client_handlers {
-	/* Give llm-key its ends, at most LANE_CLIENT_BATCH; they stay the
-	 * caller's. */
+	/* Give llm-key its ends, at most LANE_CLIENT_BATCH and before the
+	 * first lane the trunk's; they stay the caller's. */
 	enum result (*open)(const int *fds, size_t count, void *context);
 	/* A lane with an owner has something to read, or room. */
 	void (*on_ready)(void *owner, bool readable, bool writable);
@@ -64,8 +64,8 @@ struct lane_request {
 };
 void lane_client_begin(struct lane *lane, const struct lane_request *request);
 
-/* RESULT_OK: all of it is in the lane; NEED_MORE: no room, on_ready will
- * come; CLOSED. */
+/* RESULT_OK: all of it is in the trunk and the lane; NEED_MORE: no room,
+ * on_ready will come; CLOSED. */
 enum result lane_client_write(struct lane *lane);
 
 /* One read, handed to the handlers piece by piece. RESULT_OK: perhaps more;
@@ -78,6 +78,9 @@ enum result lane_client_read(struct lane *lane);
 void lane_client_release(struct lane **lane, enum lane_release how);
 /* Give the call up: close the lane, which cancels it. */
 void lane_client_drop(struct lane **lane);
+
+/* A message of llm-key's on its pair was taken (lane_trunk.h). */
+void lane_client_heard(struct lane_client *client);
 
 /* Close the idle ones. */
 void lane_client_trim(struct lane_client *client);

@@ -130,8 +130,10 @@ key_holder_send_pattern(struct key_holder *holder, size_t provider)
 	result = message.body != NULL ? peer_send(holder->broker, &message)
 				      : RESULT_NO_MEMORY;
 	ipc_message_clear(&message);
-	if (result == RESULT_OK)
+	if (result == RESULT_OK) {
+		lane_trunk_told(&holder->world.trunk);
 		return true;
+	}
 	log_event(LOG_ERROR_LEVEL, "key_pattern_failed",
 	    LOG_TEXT("result", result_text(result)));
 	holder->is_broken = true;
@@ -178,6 +180,7 @@ key_holder_on_broker(struct ipc_message *message, void *context)
 			log_event(LOG_ERROR_LEVEL, "lane_refused",
 			    LOG_TEXT("result", result_text(result)));
 	}
+	lane_trunk_heard(&holder->world.trunk);
 }
 
 static void

@@ -12,6 +12,7 @@
 
 #include "common/log.h"
 #include "llm-broker/key/key_head.h"
+#include "llm-broker/lane_trunk.h"
 
 #define KEY_LANE_BODY_MAX (UINT64_C(1) << 40)
 #define KEY_LANE_WAIT_MAX 600000U /* for a response without a limit */
@@ -179,6 +180,9 @@ key_lane_take_open(struct key_lane *lane, const char *bytes, size_t len)
 		return 0;
 	}
 	lane->left = lane->open.frame.value + lane->open.body_len;
+	lane->apart = lane->open.body_len > LANE_TRUNK_BODY_MAX
+			  ? lane->open.body_len - LANE_TRUNK_BODY_MAX
+			  : 0;
 	lane->up = lane->down = lane->sent_ms = lane->first_ms = 0;
 	lane->failure = 0;
 	lane->detail[0] = '\0';
@@ -325,8 +329,8 @@ key_lane_take_request(struct key_lane *lane, const char *bytes, size_t len)
 		key_lane_proceed(lane);
 		return 0;
 	}
-	if (body_len > lane->left - head_len)
-		body_len = (size_t)(lane->left - head_len);
+	if (body_len > lane->left - lane->apart - head_len)
+		body_len = (size_t)(lane->left - lane->apart - head_len);
 	result = lane->actions->inject(
 	    lane, bytes, head_len, bytes + head_len, body_len, &sent);
 	if (result != RESULT_OK) {
@@ -340,16 +344,32 @@ key_lane_take_request(struct key_lane *lane, const char *bytes, size_t len)
 	return head_len + body_len;
 }
 
+/* As many of these as are of the request and come by the trunk. */
+static size_t
+key_lane_with(const struct key_lane *lane, size_t len)
+{
+	uint64_t with = lane->left - lane->apart;
+
+	return len < with ? len : (size_t)with;
+}
+
 /* A connection that takes no more may still have answered: the end shows
  * when it is read, and the body is dropped until then. */
+static void
+key_lane_pass(struct key_lane *lane, const char *bytes, size_t len)
+{
+	lane->left -= len;
+	if (lane->state != KEY_LANE_BODY || len == 0)
+		return;
+	(void)lane->actions->send(lane, bytes, len);
+	key_lane_sent(lane, len);
+}
+
 static size_t
 key_lane_take_body(struct key_lane *lane, const char *bytes, size_t len)
 {
-	if (len > lane->left)
-		len = (size_t)lane->left;
-	lane->left -= len;
-	(void)lane->actions->send(lane, bytes, len);
-	key_lane_sent(lane, len);
+	len = key_lane_with(lane, len);
+	key_lane_pass(lane, bytes, len);
 	return len;
 }
 
@@ -358,10 +378,23 @@ key_lane_take_rest(struct key_lane *lane, const char *bytes, size_t len)
 {
 	if (lane->left == 0)
 		return key_lane_take_release(lane, bytes, len);
-	if (len > lane->left)
-		len = (size_t)lane->left;
+	len = key_lane_with(lane, len);
 	lane->left -= len;
 	return len;
+}
+
+bool
+key_lane_is_apart(const struct key_lane *lane)
+{
+	return lane->apart > 0 && lane->left == lane->apart &&
+	       (lane->state == KEY_LANE_BODY || lane->state == KEY_LANE_OVER);
+}
+
+void
+key_lane_take_apart(struct key_lane *lane, const char *bytes, size_t len)
+{
+	lane->apart -= len;
+	key_lane_pass(lane, bytes, len);
 }
 
 /* One step; the number of bytes it took. */

@@ -78,8 +78,8 @@ struct key_lane {
 	enum key_lane_state state;
 	struct lane_open open; /* of the call */
 	const struct key_config_provider *provider;
-	uint64_t left;     /* bytes of head and body still to come */
-	uint64_t up, down; /* bytes of body and response */
+	uint64_t left, apart; /* bytes to come; the last ones in the lane */
+	uint64_t up, down;    /* bytes of body and response */
 	uint64_t began_ms, sent_ms, first_ms; /* 0: not yet */
 	enum lane_failure failure;            /* 0: none */
 	char detail[KEY_LANE_DETAIL_MAX];     /* of the failure */
@@ -92,9 +92,12 @@ struct key_lane {
 void key_lane_init(
     struct key_lane *lane, const struct key_lane_actions *actions);
 
-/* Bytes of the broker; returns how many were taken. Those that were not are
- * offered again, with more behind them, after the next event. */
+/* Bytes of the trunk (lane_trunk.h); returns how many were taken. The others
+ * are offered again, with more behind them, after the next event. */
 size_t key_lane_take(struct key_lane *lane, const char *bytes, size_t len);
+/* The rest of the body is next, and comes in the lane itself: */
+bool key_lane_is_apart(const struct key_lane *lane);
+void key_lane_take_apart(struct key_lane *lane, const char *bytes, size_t len);
 /* Would key_lane_take have use for bytes now? */
 bool key_lane_wants(const struct key_lane *lane);
 
@@ -102,15 +105,14 @@ void key_lane_ready(struct key_lane *lane); /* the connection is there */
 void key_lane_failed(
     struct key_lane *lane, enum lane_failure failure, const char *detail);
 void key_lane_key_changed(struct key_lane *lane);
-/* Bytes of the response are on their way to the broker. */
+/* Of the response, on their way to the broker. */
 void key_lane_received(struct key_lane *lane, size_t len);
 /* The upstream ended, in order or not, after all it sent was received. */
 void key_lane_upstream_ended(struct key_lane *lane, bool in_order);
 /* stalled: the broker does not take more, so nobody waits for the upstream */
 void key_lane_stalled(struct key_lane *lane, bool stalled);
 void key_lane_deadline(struct key_lane *lane);
-/* The lane's other end is gone. */
-void key_lane_gone(struct key_lane *lane, const char *why);
+void key_lane_gone(struct key_lane *lane, const char *why); /* other end */
 
 const char *key_lane_state_text(enum key_lane_state state);
 const char *key_lane_failure_text(enum lane_failure failure);

@@ -18,96 +18,15 @@
 #include "common/ipc.h"
 #include "common/log.h"
 #include "llm-broker/key/key_lane_net.h"
+#include "llm-broker/key/key_lane_up.h"
 #include "llm-broker/key/upstream_pool.h"
 
-#define KEY_LANE_IO_READ LANE_DATA_MAX /* bytes of one read of either side */
 #define KEY_LANE_IO_SCRATCH (sizeof(struct lane_frame) + LANE_DATA_MAX)
 #define KEY_LANE_IO_CROWD 32U /* changes that are worth a trim */
 #define KEY_LANE_IO_TRIM_MS 1000U
-/* A head that waits for its connection, and one read behind it. */
-#define KEY_LANE_IO_IN_MAX \
-	(sizeof(struct lane_open) + LANE_HEAD_MAX + KEY_LANE_IO_READ)
 /* One DATA frame, and the end behind it. */
 #define KEY_LANE_IO_OUT_MAX \
 	(KEY_LANE_IO_SCRATCH + 2 * sizeof(struct lane_frame))
-#define KEY_LANE_IO_TURNS 4U /* reads of one side before others have theirs */
-
-/* --- from the broker, up --- */
-
-/* More of the lane may be taken: the upstream took what it was given. */
-static bool
-key_lane_io_may_feed(const struct key_lane_io *io)
-{
-	return key_lane_wants(&io->lane) &&
-	       (io->upstream == NULL || io->lane.state != KEY_LANE_BODY ||
-		   upstream_unsent(io->upstream) == 0);
-}
-
-/* One read; false: nothing is there. */
-static bool
-key_lane_io_read(struct key_lane_io *io)
-{
-	char *scratch = io->world->scratch;
-	size_t room = io->in.max - io->in.len, taken = 0;
-	ssize_t got;
-
-	if (room > KEY_LANE_IO_READ)
-		room = KEY_LANE_IO_READ;
-	if (io->is_drained || room == 0)
-		return false;
-	do
-		got = recv(io->fd, scratch, room, MSG_DONTWAIT);
-	while (got < 0 && errno == EINTR);
-	if (got <= 0) {
-		io->is_drained = true;
-		io->is_short = false;
-		if (got == 0 || (errno != EAGAIN && errno != EWOULDBLOCK))
-			key_lane_gone(&io->lane, "the broker closed it");
-		return false;
-	}
-	if ((size_t)got < room && !io->is_hung_up)
-		io->is_drained = io->is_short = true;
-	if (io->in.len == 0)
-		taken = key_lane_take(&io->lane, scratch, (size_t)got);
-	if (taken < (size_t)got && buffer_append(&io->in, scratch + taken,
-				       (size_t)got - taken) != RESULT_OK)
-		key_lane_gone(&io->lane, "out of memory");
-	return true;
-}
-
-/* Offer what waits; its memory goes when nothing does. */
-static void
-key_lane_io_offer(struct key_lane_io *io)
-{
-	size_t taken;
-
-	do {
-		taken = key_lane_take(&io->lane,
-		    (const char *)buffer_bytes_borrow(&io->in), io->in.len);
-		buffer_consume(&io->in, taken);
-	} while (taken > 0 && io->in.len > 0 && key_lane_io_may_feed(io));
-	if (io->in.len == 0)
-		buffer_free(&io->in);
-}
-
-static void key_lane_io_again(struct key_lane_io *io);
-
-static void
-key_lane_io_feed(struct key_lane_io *io)
-{
-	unsigned turns = 0;
-
-	while (key_lane_io_may_feed(io)) {
-		if (io->in.len > 0)
-			key_lane_io_offer(io);
-		if (!key_lane_io_may_feed(io) || !key_lane_io_read(io))
-			return;
-		if (++turns == KEY_LANE_IO_TURNS) {
-			key_lane_io_again(io);
-			return;
-		}
-	}
-}
 
 /* --- from the upstream, down --- */
 
@@ -129,12 +48,14 @@ key_lane_io_pump_one(struct key_lane_io *io)
 	    LANE_MAGIC, LANE_DATA, 0, io->lane.open.frame.call};
 	enum result result;
 	size_t len = 0, got;
+	size_t max =
+	    key_lane_net_is_first(io) ? LANE_TRUNK_DATA_MAX : LANE_DATA_MAX;
 
 	do {
 		result = upstream_read(io->upstream,
-		    scratch + sizeof(frame) + len, LANE_DATA_MAX - len, &got);
+		    scratch + sizeof(frame) + len, max - len, &got);
 		len += got;
-	} while (len < LANE_DATA_MAX && result == RESULT_OK &&
+	} while (len < max && result == RESULT_OK &&
 		 upstream_has_more(io->upstream));
 	if (len == 0)
 		return result;
@@ -178,6 +99,7 @@ key_lane_io_free(struct key_lane_io *io)
 	world->lane_count--;
 	deadline_wheel_clear(&world->lane_wheel, &io->deadline);
 	upstream_pool_give(&io->upstream, false);
+	lane_trunk_unseat(&io->seat);
 	(void)event_del(&io->on_read);
 	(void)event_del(&io->on_write);
 	buffer_free(&io->in);
@@ -229,9 +151,9 @@ key_lane_io_run(struct key_lane_io *io)
 {
 	struct key_lane_world *world = io->world;
 
-	key_lane_io_feed(io);
+	key_lane_up_feed(io);
 	key_lane_io_pump(io);
-	key_lane_io_feed(io); /* an end may have let it go on */
+	key_lane_up_feed(io); /* an end may have let it go on */
 	if (io->lane.state == KEY_LANE_CLOSED) {
 		if (io->lane.is_broken)
 			world->on_broken(world->context);
@@ -241,7 +163,7 @@ key_lane_io_run(struct key_lane_io *io)
 	key_lane_io_keep_time(world);
 }
 
-static void
+void
 key_lane_io_again(struct key_lane_io *io)
 {
 	static const struct timeval now = {0, 0};
@@ -313,6 +235,50 @@ key_lane_io_is_cut(const struct key_lane_io *io, short what)
 	       error != 0;
 }
 
+/* Bytes of this lane that came by the trunk. */
+static void
+key_lane_io_on_bytes(struct lane_seat *seat, const char *bytes, size_t len)
+{
+	struct key_lane_io *io =
+	    (struct key_lane_io *)(void *)((char *)seat -
+					   offsetof(struct key_lane_io, seat));
+
+	key_lane_up_take(io, bytes, len);
+	key_lane_io_run(io);
+}
+
+static void
+key_lane_io_on_trunk_end(const char *what, void *context)
+{
+	struct key_lane_world *world = context;
+
+	if (what != NULL)
+		world->on_broken(world->context);
+	/* The broker is gone, which each lane sees by itself. */
+}
+
+static const struct lane_trunk_handlers key_lane_io_trunk_handlers = {
+    .on_bytes = key_lane_io_on_bytes, .on_end = key_lane_io_on_trunk_end};
+
+/* The lane is closed at the other end: what was said of it before that
+ * stands in the trunk. */
+static void
+key_lane_io_cut(struct key_lane_world *world, uint32_t number)
+{
+	struct lane_seat *seat;
+	struct key_lane_io *io;
+
+	lane_trunk_drain(&world->trunk);
+	seat = lane_trunk_find(&world->trunk, number);
+	if (seat == NULL)
+		return;
+	io = (struct key_lane_io *)(void *)((char *)seat -
+					    offsetof(struct key_lane_io, seat));
+	if (!key_lane_up_reads(io))
+		key_lane_gone(&io->lane, "the broker closed it");
+	key_lane_io_run(io);
+}
+
 static void
 key_lane_io_on_read(evutil_socket_t fd, short what, void *context)
 {
@@ -323,9 +289,10 @@ key_lane_io_on_read(evutil_socket_t fd, short what, void *context)
 	if (what & EV_CLOSED)
 		io->is_hung_up = true;
 	/* A lane that reads sees the end by itself, behind what was said. */
-	if (!key_lane_io_may_feed(io) && key_lane_io_is_cut(io, what))
-		key_lane_gone(&io->lane, "the broker closed it");
-	key_lane_io_run(io);
+	if (!key_lane_up_reads(io) && key_lane_io_is_cut(io, what))
+		key_lane_io_cut(io->world, io->seat.number);
+	else
+		key_lane_io_run(io);
 }
 
 static void
@@ -425,36 +392,69 @@ key_lane_io_is_stream(int fd)
 	       domain == AF_UNIX;
 }
 
-enum result
-key_lane_io_add(struct key_lane_world *world, int fd)
+static void
+key_lane_io_watch(struct key_lane_io *io)
 {
-	struct key_lane_io *io;
+	struct event_base *base = io->world->base;
 
-	if (world->lane_count >= LANE_COUNT_MAX || !key_lane_io_is_stream(fd)) {
-		fd_close(&fd);
-		return world->lane_count >= LANE_COUNT_MAX ? RESULT_TOO_LONG
-							   : RESULT_BAD;
-	}
-	io = calloc(1, sizeof(*io));
-	if (io == NULL) {
-		fd_close(&fd);
-		return RESULT_NO_MEMORY;
-	}
-	key_lane_init(&io->lane, &key_lane_net_actions);
-	io->world = world;
-	io->fd = fd;
-	buffer_init(&io->in, KEY_LANE_IO_IN_MAX);
-	buffer_init(&io->out, KEY_LANE_IO_OUT_MAX);
-	TAILQ_INSERT_TAIL(&world->lanes, io, link);
-	world->lane_count++;
-	if (event_assign(&io->on_read, world->base, fd,
+	if (event_assign(&io->on_read, base, io->fd,
 		EV_READ | EV_CLOSED | EV_ET | EV_PERSIST, key_lane_io_on_read,
 		io) != 0 ||
-	    event_assign(&io->on_write, world->base, fd,
+	    event_assign(&io->on_write, base, io->fd,
 		EV_WRITE | EV_ET | EV_PERSIST, key_lane_io_on_write, io) != 0 ||
 	    event_add(&io->on_read, NULL) != 0)
 		log_fatal(IPC_EXIT_CRASH, "event_add_failed", strerror(errno));
+}
+
+static enum result
+key_lane_io_add_lane(struct key_lane_world *world, int fd)
+{
+	struct key_lane_io *io = calloc(1, sizeof(*io));
+
+	if (io == NULL)
+		return RESULT_NO_MEMORY;
+	key_lane_init(&io->lane, &key_lane_net_actions);
+	io->world = world;
+	io->fd = fd;
+	buffer_init(&io->in, KEY_LANE_UP_IN_MAX);
+	buffer_init(&io->out, KEY_LANE_IO_OUT_MAX);
+	TAILQ_INSERT_TAIL(&world->lanes, io, link);
+	world->lane_count++;
+	lane_trunk_seat(&world->trunk, &io->seat);
+	key_lane_io_watch(io);
 	return RESULT_OK;
+}
+
+/* The other end counts it all the same. */
+static void
+key_lane_io_skip(struct key_lane_world *world)
+{
+	struct lane_seat seat;
+
+	lane_trunk_seat(&world->trunk, &seat);
+	lane_trunk_unseat(&seat);
+}
+
+enum result
+key_lane_io_add(struct key_lane_world *world, int fd)
+{
+	enum result result = RESULT_BAD;
+
+	if (world->trunk.fd < 0 && world->trunk.seated == 0) {
+		if (key_lane_io_is_stream(fd))
+			return lane_trunk_open(&world->trunk, fd, 0);
+		fd_close(&fd);
+		return result;
+	}
+	if (world->lane_count >= LANE_COUNT_MAX)
+		result = RESULT_TOO_LONG;
+	else if (key_lane_io_is_stream(fd))
+		result = key_lane_io_add_lane(world, fd);
+	if (result == RESULT_OK)
+		return result;
+	key_lane_io_skip(world);
+	fd_close(&fd);
+	return result;
 }
 
 void
@@ -467,6 +467,7 @@ key_lane_io_drop_all(struct key_lane_world *world)
 		key_lane_gone(&io->lane, "the broker is gone");
 		key_lane_io_free(io);
 	}
+	lane_trunk_close(&world->trunk);
 	key_lane_net_tell(world);
 }
 
@@ -492,6 +493,8 @@ key_lane_io_init(struct key_lane_world *world)
 {
 	TAILQ_INIT(&world->lanes);
 	TAILQ_INIT(&world->again);
+	lane_trunk_init(
+	    &world->trunk, world->base, &key_lane_io_trunk_handlers, world);
 	deadline_wheel_init(&world->lane_wheel, event_loop_now_ms());
 	deadline_wheel_init(&world->upstream_wheel, event_loop_now_ms());
 	world->upstreams.wheel = &world->upstream_wheel;

@@ -17,6 +17,7 @@
 #include "llm-broker/key/key_lane.h"
 #include "llm-broker/key/key_store.h"
 #include "llm-broker/key/upstream.h"
+#include "llm-broker/lane_trunk.h"
 
 /* One provider: its connections and the breaker of its key. */
 struct key_site {
@@ -58,6 +59,7 @@ struct key_lane_world {
 	struct deadline_wheel lane_wheel, upstream_wheel;
 	struct event *tick, *again_event;
 	struct key_lane_io_list lanes, again;
+	struct lane_trunk trunk;
 	size_t lane_count;
 	struct key_lane_counters counters;
 	struct key_lane_line line;
@@ -73,8 +75,9 @@ enum result key_lane_io_init(struct key_lane_world *world);
 /* Closes every lane, then every connection. */
 void key_lane_io_close(struct key_lane_world *world);
 
-/* A lane of the broker's; takes fd. RESULT_TOO_LONG: LANE_COUNT_MAX;
- * RESULT_BAD: it is no stream socket. */
+/* The first descriptor of the broker's is the trunk, every other one a lane;
+ * takes fd. RESULT_TOO_LONG: LANE_COUNT_MAX; RESULT_BAD: it is no stream
+ * socket. */
 enum result key_lane_io_add(struct key_lane_world *world, int fd);
 /* The broker is gone. */
 void key_lane_io_drop_all(struct key_lane_world *world);

@@ -23,27 +23,59 @@ key_lane_net_of(struct key_lane *lane)
 
 /* --- to the broker --- */
 
+bool
+key_lane_net_is_first(const struct key_lane_io *io)
+{
+	return io->told != io->lane.open.frame.call;
+}
+
+static void
+key_lane_net_put_first(struct key_lane_io *io, const void *bytes, size_t len)
+{
+	const struct iovec part = {(void *)(uintptr_t)bytes, len};
+
+	io->told = io->lane.open.frame.call;
+	if (lane_trunk_put(&io->world->trunk, &io->seat, &part, 1) != RESULT_OK)
+		key_lane_gone(&io->lane, "the trunk takes no more");
+}
+
+/* What the socket takes of it now; RESULT_CLOSED: none, ever. */
+static enum result
+key_lane_net_send_now(
+    struct key_lane_io *io, const void *bytes, size_t len, size_t *sent_r)
+{
+	ssize_t sent;
+
+	*sent_r = 0;
+	if (io->out.len > 0)
+		return RESULT_OK;
+	do
+		sent = send(io->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return errno == EAGAIN || errno == EWOULDBLOCK ? RESULT_OK
+							       : RESULT_CLOSED;
+	*sent_r = (size_t)sent;
+	return RESULT_OK;
+}
+
 void
 key_lane_net_put(struct key_lane_io *io, const void *bytes, size_t len)
 {
-	ssize_t sent = 0;
+	size_t sent;
 
-	if (io->out.len == 0) {
-		do
-			sent = send(
-			    io->fd, bytes, len, MSG_NOSIGNAL | MSG_DONTWAIT);
-		while (sent < 0 && errno == EINTR);
-		if (sent < 0 && errno != EAGAIN && errno != EWOULDBLOCK) {
-			key_lane_gone(&io->lane, "the broker closed it");
-			return;
-		}
-		if (sent < 0)
-			sent = 0;
-	}
-	if ((size_t)sent == len)
+	if (key_lane_net_is_first(io)) {
+		key_lane_net_put_first(io, bytes, len);
 		return;
-	if (buffer_append(&io->out, (const char *)bytes + sent,
-		len - (size_t)sent) != RESULT_OK ||
+	}
+	if (key_lane_net_send_now(io, bytes, len, &sent) != RESULT_OK) {
+		key_lane_gone(&io->lane, "the broker closed it");
+		return;
+	}
+	if (sent == len)
+		return;
+	if (buffer_append(&io->out, (const char *)bytes + sent, len - sent) !=
+		RESULT_OK ||
 	    event_add(&io->on_write, NULL) != 0)
 		key_lane_gone(&io->lane, "out of memory");
 }

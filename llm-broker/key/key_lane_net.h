@@ -16,9 +16,11 @@ struct key_lane_io {
 	struct key_lane lane; /* first: the two are one object */
 	struct key_lane_world *world;
 	TAILQ_ENTRY(key_lane_io) link, wait;
+	struct lane_seat seat;
+	uint32_t told; /* the call whose first frame went by the trunk */
 	int fd;
 	struct event on_read, on_write;
-	struct buffer in;  /* of the broker, not yet taken */
+	struct buffer in;  /* of the trunk, not yet taken */
 	struct buffer out; /* to the broker, not yet sent */
 	struct key_site *site;
 	struct upstream *upstream;
@@ -35,14 +37,20 @@ extern const struct key_lane_actions key_lane_net_actions;
 
 struct key_lane_io *key_lane_net_of(struct key_lane *lane);
 
-/* To the broker; what the socket does not take waits in out. */
+/* One frame to the broker: the first of a call by the trunk; of another what
+ * the lane's socket does not take waits in out. */
 void key_lane_net_put(struct key_lane_io *io, const void *bytes, size_t len);
+/* The next frame of this call is its first. */
+bool key_lane_net_is_first(const struct key_lane_io *io);
 
 /* The call that is over last is logged, if it was not yet: behind what others
  * wait for. */
 void key_lane_net_tell(struct key_lane_world *world);
 
-/* In key_lane_io.c: what a connection tells its call. */
+/* In key_lane_io.c: more to do in the next turn of the loop; and what a
+ * connection tells its call. */
+#define KEY_LANE_IO_TURNS 4U /* reads of one side before others have theirs */
+void key_lane_io_again(struct key_lane_io *io);
 void key_lane_io_on_ready(void *context);
 void key_lane_io_on_failed(
     enum lane_failure failure, const char *detail, void *context);

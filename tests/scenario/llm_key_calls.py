@@ -268,7 +268,7 @@ def broken_lanes():
     }
     for name, frame in frames.items():
         place = started()
-        place.key.lane().sock.sendall(frame)
+        place.key.lane().put(frame)
         try:
             code = place.key.process.wait(5)
         except Exception as error:  # noqa
@@ -519,7 +519,7 @@ def early_answer():
     data, end = lane.response(llm_key_client.whole)
     check("an answer before the body is all sent arrives",
           data.endswith(b"too large\n"), (data, end))
-    lane.sock.sendall(body)
+    lane.body(body)
     lane.release(CLOSE)
     server.behaviour = server._serve
     data, end = key.call("one", world.authority(server.port), lane=lane)

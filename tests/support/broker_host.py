@@ -13,6 +13,7 @@ import subprocess
 import threading
 
 import harness
+import lane_trunk
 import ledger_client
 
 PROGRAM = os.path.join(harness.LIBEXEC, "agentnode-llm-broker")
@@ -58,32 +59,51 @@ def grant(**limits):
             "ledger": False}
 
 
+class Lane(socket.socket):
+    """llm-key's end of a lane."""
+
+    def __init__(self, trunk, place, fd):
+        super().__init__(fileno=fd)
+        self.trunk, self.place = trunk, place
+        self.setblocking(True)
+        self.settimeout(20)
+
+    def take(self, count, seconds=20):
+        return self.trunk.take(self.place, count, self, seconds)
+
+
 class LaneCall:
     """One call as it came through a lane; answer it with these."""
 
     def __init__(self, lane, number, provider_name, head, body):
         self.lane, self.number, self.provider = lane, number, provider_name
         self.head, self.body = head.decode("latin1"), body
+        self.is_first = True
+
+    def _frame(self, kind, value, piece=b""):
+        """The first by the trunk, every other one by the lane."""
+        frame = FRAME.pack(MAGIC, kind, value, self.number) + piece
+        if self.is_first:
+            self.lane.trunk.record(self.lane.place, frame)
+        else:
+            self.lane.sendall(frame)
+        self.is_first = False
 
     def data(self, data):
-        for at in range(0, len(data), 65536):
-            piece = data[at:at + 65536]
-            self.lane.sendall(
-                FRAME.pack(MAGIC, DATA, len(piece), self.number) + piece)
+        while data:
+            size = lane_trunk.DATA_MAX if self.is_first else 65536
+            piece, data = data[:size], data[size:]
+            self._frame(DATA, len(piece), piece)
 
     def eof(self):
-        self.lane.sendall(FRAME.pack(MAGIC, EOF, 0, self.number))
+        self._frame(EOF, 0)
 
     def failed(self, failure):
-        self.lane.sendall(FRAME.pack(MAGIC, FAILED, failure, self.number))
+        self._frame(FAILED, failure)
 
     def released(self, seconds=10):
         """RELEASE's value; 0: the lane was closed."""
-        self.lane.settimeout(seconds)
-        try:
-            data = _exactly(self.lane, FRAME.size)
-        except ConnectionResetError:
-            return 0
+        data = self.lane.take(FRAME.size, seconds)
         if data is None:
             return 0
         magic, kind, value, number = FRAME.unpack(data)
@@ -158,6 +178,7 @@ class Broker:
         self.port = self.listener.getsockname()[1]
         self.usage, self.decisions, self.lanes = [], [], []
         self.made = []  # lanes that no call was seen in
+        self.trunk, self.handed = None, 0
         self.control, theirs = socket.socketpair(
             socket.AF_UNIX, socket.SOCK_SEQPACKET)
         self.process = subprocess.Popen(
@@ -175,7 +196,7 @@ class Broker:
             **options}}, [log])
         os.close(log)
         self.ready = self.receive("ready")
-        self.key = self.stream("key")
+        self.key, self.told = self.stream("key"), 0
         self.ledger = (LedgerDouble(self.stream("ledger")) if ledger
                        else None)
         given = grant_object or grant()
@@ -204,6 +225,9 @@ class Broker:
             "provider": name, "status": status,
             "patterns": patterns(key) if status == "found" else []},
             to=self.key)
+        self.told += 1
+        if self.trunk:
+            self.trunk.told = self.told
 
     def receive(self, kind, seconds=20):
         """The next message of that type; usage and decisions are kept."""
@@ -237,23 +261,31 @@ class Broker:
                 return None
             data, fds, _, _ = socket.recv_fds(self.key, 65536, 16)
             assert json.loads(data)["type"] == "upstream_open", data
-            self.made = [socket.socket(fileno=fd) for fd in fds]
+            if self.trunk is None:
+                end = socket.socket(fileno=fds.pop(0))
+                end.setblocking(True)
+                self.trunk = lane_trunk.Trunk(end)
+                self.trunk.told = self.told
+            for fd in fds:
+                self.handed += 1
+                self.made.append(Lane(self.trunk, self.handed, fd))
         lane = self.made.pop(0)
-        lane.setblocking(True)
-        lane.settimeout(20)
         self.lanes.append(lane)
         return lane
 
     def read_call(self, lane):
         """The call in this lane, or None at its end."""
-        data = _exactly(lane, HEAD.size)
+        data = lane.take(HEAD.size, 3600)
         if data is None:
             return None
         magic, kind, head_len, number, name, body_len, _, _ = \
             HEAD.unpack(data)
         assert (magic, kind) == (MAGIC, OPEN), data
-        head = _exactly(lane, head_len)
-        body = _exactly(lane, body_len) if body_len else b""
+        head = lane.take(head_len)
+        short = min(body_len, lane_trunk.BODY_MAX)
+        body = lane.take(short) if short else b""
+        if body_len > short:
+            body += _exactly(lane, body_len - short)
         return LaneCall(lane, number, name.rstrip(b"\0").decode(), head, body)
 
     def call(self, lane=None, seconds=10):
@@ -305,6 +337,8 @@ class Broker:
         for lane in self.lanes:
             lane.close()
         self.key.close()
+        if self.trunk:
+            self.trunk.close()
         self.listener.close()
         return code
 

@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import harness
+import lane_trunk
 
 PROGRAM = os.path.join(harness.LIBEXEC, "agentnode-llm-key")
 MAGIC = 0x414e4c31
@@ -39,23 +40,49 @@ class Lane:
 
     def __init__(self, client):
         self.sock, other = pair(socket.SOCK_STREAM)
-        send(client.broker, {"type": "upstream_open"}, [other.fileno()])
-        other.close()
+        ends = [other]
+        if client.trunk is None:
+            mine, theirs = pair(socket.SOCK_STREAM)
+            client.trunk = lane_trunk.Trunk(mine)
+            ends.insert(0, theirs)
+        send(client.broker, {"type": "upstream_open"},
+             [end.fileno() for end in ends])
+        for end in ends:
+            end.close()
+        client.trunk.told += 1
+        client.lanes += 1
+        self.trunk, self.number = client.trunk, client.lanes
         self.sock.settimeout(20)
-        self.call = 0
-        self.data = b""
+        self.call = self.heard = 0
+        self.with_it = 0  # bytes of the body that go by the trunk
 
     def open(self, provider, head, body=b"", body_len=None, first_ms=5000,
              idle_ms=5000, send_body=True):
         self.call += 1
         head = head if isinstance(head, bytes) else head.encode()
         length = len(body) if body_len is None else body_len
-        self.sock.sendall(
-            FRAME.pack(MAGIC, OPEN, len(head), self.call)
-            + OPEN_REST.pack(provider.encode(), length, first_ms, idle_ms)
-            + head + (body if send_body else b""))
+        self.put(FRAME.pack(MAGIC, OPEN, len(head), self.call) + OPEN_REST.pack(
+            provider.encode(), length, first_ms, idle_ms) + head)
+        self.with_it = min(length, lane_trunk.BODY_MAX)
+        if send_body:
+            self.body(body)
 
-    def _exactly(self, count):
+    def put(self, data):
+        self.trunk.put(self.number, data)
+
+    def body(self, data):
+        """Its beginning by the trunk, the rest in the lane."""
+        self.put(data[:self.with_it])
+        if len(data) > self.with_it:
+            self.sock.sendall(data[self.with_it:])
+        self.with_it -= min(len(data), self.with_it)
+
+    def _exactly(self, count, by_trunk):
+        if by_trunk:
+            got = self.trunk.take(self.number, count, self.sock)
+            if got is None:
+                raise EOFError("the lane was closed")
+            return got
         got = b""
         while len(got) < count:
             more = self.sock.recv(count - len(got))
@@ -67,11 +94,14 @@ class Lane:
     def frame(self):
         """(type, value or bytes) of the next frame of this call."""
         while True:
+            first = self.heard != self.call
             magic, kind, value, call = FRAME.unpack(
-                self._exactly(FRAME.size))
+                self._exactly(FRAME.size, first))
             assert magic == MAGIC, magic
-            payload = self._exactly(value) if kind == DATA else value
+            payload = (self._exactly(value, first) if kind == DATA
+                       else value)
             if call == self.call:
+                self.heard = call
                 return kind, payload
 
     def response(self, until=None):
@@ -90,7 +120,7 @@ class Lane:
                 return data, FAILURES[payload]
 
     def release(self, value=KEEP):
-        self.sock.sendall(FRAME.pack(MAGIC, RELEASE, value, self.call))
+        self.put(FRAME.pack(MAGIC, RELEASE, value, self.call))
 
     def close(self):
         self.sock.close()
@@ -132,7 +162,8 @@ class KeyProcess:
         self.folder = harness.folder()
         self.log = os.path.join(self.folder, "key.jsonl")
         self.control, child = pair()
-        self.broker = None
+        self.broker = self.trunk = None
+        self.lanes = 0
         environment = {k: v for k, v in os.environ.items()
                        if k in ("ASAN_OPTIONS", "UBSAN_OPTIONS")}
 
@@ -264,6 +295,8 @@ class KeyProcess:
         self.control.close()
         if self.broker:
             self.broker.close()
+        if self.trunk:
+            self.trunk.close()
         try:
             return self.process.wait(10)
         except subprocess.TimeoutExpired:
