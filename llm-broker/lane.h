@@ -6,6 +6,8 @@
  * one build on one machine: fixed headers in host byte order, no parser.
  *
  * One call: OPEN, its head, its body -> DATA ... EOF or FAILED -> RELEASE.
+ * What of it goes through the lane, and what through the trunk that all
+ * lanes share, stands in lane_trunk.h.
  * Whoever sees a frame that does not belong ends the process: the other end
  * is ours, so it is a broken invariant.
  * Backpressure is the socket's: llm-key stops reading the upstream while the

@@ -209,10 +209,8 @@ lane_client_make(struct lane_client *client, int *theirs_r)
 	lane->fd = pair[0];
 	*theirs_r = pair[1];
 	client->open_count++;
-	if (lane_client_watch(lane) == RESULT_OK) {
-		lane_trunk_seat(&client->trunk, &lane->seat);
+	if (lane_client_watch(lane) == RESULT_OK)
 		return lane;
-	}
 	fd_close(theirs_r);
 	lane_client_close(lane);
 	return NULL;
@@ -232,9 +230,11 @@ lane_client_batch(const struct lane_client *client)
 	return count < left ? count : left;
 }
 
+/* llm-key has it: it counts from now on. */
 static void
 lane_client_put(struct lane_client *client, struct lane *lane)
 {
+	lane_trunk_seat(&client->trunk, &lane->seat);
 	TAILQ_INSERT_TAIL(&client->idle, lane, link);
 	client->idle_count++;
 }
@@ -249,7 +249,12 @@ lane_client_open_trunk(struct lane_client *client, int *theirs_r)
 		pair) != 0)
 		return RESULT_SYSTEM;
 	*theirs_r = pair[1];
-	return lane_trunk_open(&client->trunk, pair[0], LANE_CLIENT_PRIORITY);
+	if (lane_trunk_open(&client->trunk, pair[0], LANE_CLIENT_PRIORITY) ==
+	    RESULT_OK)
+		return RESULT_OK;
+	fd_close(theirs_r);
+	lane_trunk_close(&client->trunk);
+	return RESULT_SYSTEM;
 }
 
 /* The ends that llm-key gets, in the order of the lanes' numbers. */
@@ -276,11 +281,9 @@ lane_client_add(struct lane_client *client)
 
 	if (want == 0)
 		return RESULT_TOO_LONG;
-	if (client->open_count == 0 && client->trunk.seated == 0) {
-		if (lane_client_open_trunk(client, &theirs[0]) != RESULT_OK)
-			lane_frames_broken("no trunk can be had");
-		trunk = 1;
-	}
+	if (client->trunk.seated == 0 &&
+	    lane_client_open_trunk(client, &theirs[trunk++]) != RESULT_OK)
+		return RESULT_CLOSED;
 	while (count < want) {
 		lanes[count] = lane_client_make(client, &theirs[trunk + count]);
 		if (lanes[count] == NULL)
@@ -292,11 +295,13 @@ lane_client_add(struct lane_client *client)
 	for (size_t i = 0; i < trunk + count; i++)
 		fd_close(&theirs[i]);
 	for (size_t i = 0; i < count; i++) {
-		if (result != RESULT_OK)
-			lane_client_close(lanes[i]);
-		else
+		if (result == RESULT_OK)
 			lane_client_put(client, lanes[i]);
+		else
+			lane_client_close(lanes[i]);
 	}
+	if (result != RESULT_OK && trunk > 0)
+		lane_trunk_close(&client->trunk);
 	return result == RESULT_OK ? RESULT_OK : RESULT_CLOSED;
 }
 

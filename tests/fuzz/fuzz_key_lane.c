@@ -48,6 +48,21 @@ fuzz_key_lane_happen(struct lane_script *script, uint8_t world, size_t turn)
 	}
 }
 
+/* What stands in the lane itself, when a body is that long. */
+static void
+fuzz_key_lane_apart(struct key_lane *lane)
+{
+	char block[4096] = {0};
+	size_t len =
+	    lane->apart < sizeof(block) ? (size_t)lane->apart : sizeof(block);
+
+	if (!key_lane_is_apart(lane))
+		return;
+	key_lane_take_apart(lane, block, len);
+	if (lane->left != lane->apart)
+		abort();
+}
+
 int
 LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -69,6 +84,7 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		to = to + piece < size ? to + piece : size;
 		from += lane_script_give(
 		    &script, (const char *)data + from, to - from);
+		fuzz_key_lane_apart(&script.lane);
 		if (from > to || (script.has_connection &&
 				     script.lane.state == KEY_LANE_FREE))
 			abort();

@@ -9,6 +9,8 @@ set(LANE_SCRIPT ${CMAKE_SOURCE_DIR}/tests/machine/lane_script.c)
 add_machine_test(key_lane SOURCES ${LANE_SCRIPT} LIBRARIES llm_key_lane)
 add_machine_test(upstream_tls LIBRARIES llm_key_upstream)
 add_unit_test(upstream_wire LIBRARIES llm_key_upstream)
+add_unit_test(lane_trunk LIBRARIES llm_lane_trunk)
+add_fuzz_target(lane_trunk LIBRARIES llm_lane_trunk)
 add_fuzz_target(key_head LIBRARIES llm_key_pure)
 add_fuzz_target(key_lane SOURCES ${LANE_SCRIPT} LIBRARIES llm_key_lane)
 add_confine_test(key_confine LIBRARIES llm_key_process

@@ -14,6 +14,7 @@
 
 #include <cmocka.h>
 
+#include "llm-broker/lane_trunk.h"
 #include "tests/machine/lane_script.h"
 
 #define HEAD_LEN (sizeof(LANE_SCRIPT_HEAD) - 1)
@@ -392,6 +393,74 @@ i05_key_lane_open_that_cannot_be(void **unused)
 	}
 }
 
+/* A long body: its beginning comes by the trunk, the rest in the lane, and
+ * what stands behind it in the trunk waits for that. */
+static void
+test_key_lane_apart(void **unused)
+{
+	static char bytes[LANE_TRUNK_BODY_MAX + 512], rest[300];
+	struct lane_script script;
+	struct lane_open open;
+	size_t len, taken;
+
+	(void)unused;
+	lane_script_init(&script);
+	script.connect = RESULT_OK;
+	(void)lane_script_open(bytes, 1);
+	memcpy(&open, bytes, sizeof(open));
+	open.body_len = LANE_TRUNK_BODY_MAX + sizeof(rest);
+	memcpy(bytes, &open, sizeof(open));
+	len = sizeof(open) +
+	      (size_t)snprintf(bytes + sizeof(open), 256,
+		  "POST /v1/x HTTP/1.1\r\nHost: api.example.test\r\n"
+		  "Content-Length: %zu\r\n",
+		  LANE_TRUNK_BODY_MAX + sizeof(rest));
+	open.frame.value = (uint32_t)(len - sizeof(open));
+	memcpy(bytes, &open, sizeof(open));
+	memset(bytes + len, 'b', LANE_TRUNK_BODY_MAX);
+	len += LANE_TRUNK_BODY_MAX;
+	len +=
+	    lane_script_frame(bytes + len, LANE_RELEASE, LANE_RELEASE_CLOSE, 1);
+	assert_false(key_lane_is_apart(&script.lane));
+	taken = lane_script_give(&script, bytes, len);
+	assert_int_equal(taken, len - sizeof(struct lane_frame));
+	assert_int_equal(script.lane.state, KEY_LANE_BODY);
+	assert_true(key_lane_is_apart(&script.lane));
+	key_lane_take_apart(&script.lane, rest, 100);
+	assert_int_equal(
+	    lane_script_give(&script, bytes + taken, len - taken), 0);
+	key_lane_take_apart(&script.lane, rest, sizeof(rest) - 100);
+	assert_int_equal(script.lane.state, KEY_LANE_ANSWER);
+	assert_false(key_lane_is_apart(&script.lane));
+	assert_int_equal(script.lane.up, LANE_TRUNK_BODY_MAX + sizeof(rest));
+	assert_int_equal(lane_script_give(&script, bytes + taken, len - taken),
+	    sizeof(struct lane_frame));
+	assert_int_equal(script.lane.state, KEY_LANE_FREE);
+}
+
+/* Its end comes while the rest of the body does: that is dropped. */
+static void
+test_key_lane_apart_over(void **unused)
+{
+	struct lane_script script;
+	char bytes[512], rest[64] = "";
+
+	(void)unused;
+	test_key_lane_reach(&script, KEY_LANE_BODY);
+	script.lane.left = script.lane.apart = sizeof(rest);
+	key_lane_upstream_ended(&script.lane, false);
+	assert_int_equal(script.lane.state, KEY_LANE_OVER);
+	assert_true(key_lane_is_apart(&script.lane));
+	(void)lane_script_frame(bytes, LANE_RELEASE, LANE_RELEASE_CLOSE, 7);
+	assert_int_equal(
+	    lane_script_give(&script, bytes, sizeof(struct lane_frame)), 0);
+	key_lane_take_apart(&script.lane, rest, sizeof(rest));
+	assert_int_equal(
+	    lane_script_give(&script, bytes, sizeof(struct lane_frame)),
+	    sizeof(struct lane_frame));
+	assert_int_equal(script.lane.state, KEY_LANE_FREE);
+}
+
 /* The broker goes in every state: nothing is left, one report per call. */
 static void
 test_key_lane_gone(void **unused)
@@ -457,6 +526,8 @@ main(void)
 	    cmocka_unit_test(test_key_lane_deadlines),
 	    cmocka_unit_test(test_key_lane_verdicts),
 	    cmocka_unit_test(i05_key_lane_broken),
+	    cmocka_unit_test(test_key_lane_apart),
+	    cmocka_unit_test(test_key_lane_apart_over),
 	    cmocka_unit_test(i05_key_lane_open_that_cannot_be),
 	    cmocka_unit_test(test_key_lane_gone),
 	    cmocka_unit_test(test_key_lane_out_of_turn),

@@ -3,6 +3,7 @@
 ledger: order, backpressure, bounds, ends, and the key in every form."""
 import json
 import os
+import select
 import signal
 import socket
 import struct
@@ -364,6 +365,21 @@ def echoes(broker, wanted):
               not found, found)
 
 
+def overtaken(broker, agent, lane, new):
+    """An answer is there before the pattern that was sent before it."""
+    agent.sendall(request(broker))
+    call = broker.call(lane)
+    broker.trunk.told += 1
+    call.data(response(json.dumps([new]).encode()))
+    ready, _, _ = select.select([agent], [], [], 0.3)
+    check("an answer waits for the pattern that came before it", not ready)
+    broker.pattern("openai", new)
+    _, _, body = read_response(agent)
+    check("and then the key is found in it", len(body) == len(new) + 4
+          and new not in body.decode(), body)
+    call.released()
+
+
 def rotation(broker):
     """A new key is looked for at once, and the old one still is."""
     new = KEY[::-1]
@@ -376,6 +392,7 @@ def rotation(broker):
     check("after a rotation neither key comes through",
           KEY not in body.decode() and new not in body.decode(), body)
     call.released()
+    overtaken(broker, agent, call.lane, KEY[::-1].swapcase())
     broker.pattern("openai", status="missing")
     agent.sendall(request(broker))
     status, fields, _ = read_response(agent)

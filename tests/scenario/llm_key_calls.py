@@ -142,9 +142,12 @@ def stale():
         conn.sendall(world.answer())
         return None
 
+    rested = threading.Event()
+
     def speaks(conn, *_):
         conn.sendall(world.answer())
-        time.sleep(0.15)
+        if not rested.wait(10):
+            return
         conn.sendall(b"HTTP/1.1 408 Request Timeout\r\n\r\n")
         time.sleep(5)
 
@@ -152,8 +155,12 @@ def stale():
         place = started(reply)
         lane = place.key.lane()
         ask(place, lane)
+        if reply == speaks:  # behind the answer, however slow we are
+            harness.wait_until(lambda: place.key.stats()["idle"] == 1, 5)
+            rested.set()
         harness.wait_until(
-            lambda: place.key.stats()["connections"] == 0, 3)
+            lambda: place.key.stats()["connections"] == 0, 5)
+        rested.clear()
         check(f"a connection that {name} while it rested is closed",
               place.key.stats()["connections"] == 0)
         data, end = ask(place, lane)
@@ -245,6 +252,33 @@ def heads():
     check("an unknown provider is refused", lane.response()[1] == "head")
     check("of the bad ones nothing was sent",
           len(place.server.heads) == len(bad), len(place.server.heads))
+    place.key.stop()
+
+
+def before_its_lane():
+    """A request is there before its lane, and one of no lane at all."""
+    place = started()
+    place.key.lane().close()
+    frame = llm_key_client.request(1, "one", llm_key_client.head(
+        world.authority(place.port)))
+    place.key.trunk.told += 1
+    place.key.trunk.put(2, frame)
+    place.key.trunk.told -= 1
+    time.sleep(0.3)
+    check("a request waits for the lane that was opened before it",
+          place.key.stats()["calls"] == 0 and place.server.connections == 0)
+    lane = place.key.lane()
+    lane.call = 1
+    data, end = lane.response(llm_key_client.whole)
+    check("and then is made", data.endswith(b"fine\n") and end is None,
+          (data, end))
+    lane.close()
+    place.key.trunk.put(1, frame)
+    check("what is of a lane that was closed is dropped",
+          ask(place)[0].endswith(b"fine\n"))
+    place.key.trunk.put(9, frame)
+    check("a record of no lane ends the process with 84",
+          place.key.process.wait(10) == 84)
     place.key.stop()
 
 
@@ -604,6 +638,7 @@ stale()
 stale_at_once()
 rests_no_longer()
 heads()
+before_its_lane()
 broken_lanes()
 keys()
 bad_keys()

@@ -35,6 +35,13 @@ def pair(kind=socket.SOCK_SEQPACKET):
     return socket.socketpair(socket.AF_UNIX, kind)
 
 
+def request(call, provider, head, body_len=0, first_ms=5000, idle_ms=5000):
+    """OPEN and the head."""
+    head = head if isinstance(head, bytes) else head.encode()
+    return FRAME.pack(MAGIC, OPEN, len(head), call) + OPEN_REST.pack(
+        provider.encode(), body_len, first_ms, idle_ms) + head
+
+
 class Lane:
     """One lane, the broker's end."""
 
@@ -59,10 +66,9 @@ class Lane:
     def open(self, provider, head, body=b"", body_len=None, first_ms=5000,
              idle_ms=5000, send_body=True):
         self.call += 1
-        head = head if isinstance(head, bytes) else head.encode()
         length = len(body) if body_len is None else body_len
-        self.put(FRAME.pack(MAGIC, OPEN, len(head), self.call) + OPEN_REST.pack(
-            provider.encode(), length, first_ms, idle_ms) + head)
+        self.put(request(self.call, provider, head, length, first_ms,
+                         idle_ms))
         self.with_it = min(length, lane_trunk.BODY_MAX)
         if send_body:
             self.body(body)
