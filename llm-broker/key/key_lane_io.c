@@ -63,6 +63,7 @@ key_lane_io_pump_one(struct key_lane_io *io)
 	memcpy(scratch, &frame, sizeof(frame));
 	key_lane_received(&io->lane, len);
 	key_lane_net_put(io, scratch, sizeof(frame) + len);
+	explicit_bzero(scratch, sizeof(frame) + len); /* it may hold a key */
 	return result;
 }
 

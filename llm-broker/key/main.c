@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <sys/resource.h>
 
+#include "common/buffer.h"
 #include "common/confine.h"
 #include "common/event_loop.h"
 #include "common/fd.h"
@@ -88,6 +89,7 @@ main(void)
 	struct ipc_message message;
 
 	confine_preload();
+	buffer_wipe(); /* a provider may say a key that it was sent */
 	if (holder == NULL)
 		return IPC_EXIT_CRASH;
 	main_configure(&holder->config, &message);

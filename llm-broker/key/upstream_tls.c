@@ -243,8 +243,10 @@ upstream_tls_set_protocol(SSL_CTX *ctx)
 {
 	static const unsigned char alpn[] = "\x08http/1.1";
 
-	SSL_CTX_set_options(
-	    ctx, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+	/* What was read is overwritten: a provider may say a key. */
+	SSL_CTX_set_options(ctx, SSL_OP_NO_RENEGOTIATION |
+				     SSL_OP_NO_COMPRESSION |
+				     SSL_OP_CLEANSE_PLAINTEXT);
 	SSL_CTX_set_mode(ctx,
 	    SSL_MODE_RELEASE_BUFFERS | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
 	/* Else one read goes on for as long as such records come. */

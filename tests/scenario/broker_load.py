@@ -247,8 +247,8 @@ def second_crowd(world):
           and broker["lanes"] <= 1024, (broker, key))
     check("each connection to the provider rests",
           key["connections"] == key["idle"] <= 64, key)
-    held = {"broker": broker["lanes"], "ledger": 0,
-            "key": key["lanes"] + key["connections"]}
+    held = {"broker": broker["lanes"] + 1, "ledger": 0,  # 1: the trunk
+            "key": key["lanes"] + key["connections"] + 1}
     # The ledger opens its database with the first call.
     check("beside those no descriptor is held", all(
         after[name][1] - held[name] == world.base[name]
