@@ -8,6 +8,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -256,6 +257,14 @@ log_put_time(struct log_line *line)
 	log_put(line, "Z");
 }
 
+void
+log_request(
+    char text_r[LOG_REQUEST_MAX], const char *run, char letter, uint64_t number)
+{
+	(void)snprintf(text_r, LOG_REQUEST_MAX, "%.64s.%c%" PRIu64,
+	    run != NULL ? run : log_state.sandbox, letter, number);
+}
+
 static void
 log_put_value(struct log_line *line, const struct log_field *field)
 {
@@ -279,6 +288,13 @@ log_put_value(struct log_line *line, const struct log_field *field)
 	case LOG_FIELD_UINT:
 		log_put_digits(line, (uint64_t)field->number, 1);
 		return;
+	case LOG_FIELD_REQUEST:
+		log_request(text, field->text, (char)field->len,
+		    (uint64_t)field->number);
+		log_put(line, "\"");
+		log_put(line, text);
+		log_put(line, "\"");
+		return;
 	case LOG_FIELD_BOOL:
 	case LOG_FIELD_END:
 		log_put(line, field->number != 0 ? "true" : "false");
@@ -289,6 +305,8 @@ log_put_value(struct log_line *line, const struct log_field *field)
 static void
 log_put_field(struct log_line *line, const struct log_field *field)
 {
+	if (field->kind == LOG_FIELD_REQUEST && field->number == 0)
+		return;
 	log_put(line, log_state.is_terminal ? " " : ",\"");
 	log_put(line, field->key);
 	log_put(line, log_state.is_terminal ? "=" : "\":");

@@ -29,7 +29,8 @@ enum log_kind {
 	LOG_FIELD_BYTES,
 	LOG_FIELD_INT,
 	LOG_FIELD_UINT,
-	LOG_FIELD_BOOL
+	LOG_FIELD_BOOL,
+	LOG_FIELD_REQUEST
 };
 
 /* One field of a line; build with the macros below. */
@@ -61,6 +62,18 @@ struct log_field {
 	{                                                 \
 		(k), LOG_FIELD_BOOL, NULL, 0, (v) ? 1 : 0 \
 	}
+/* "request":"RUN.l7", the id of one request in every process that has part in
+ * it: c a connection, l a call of a model, t of a tool, m of an MCP client;
+ * run NULL: the log's own sandbox; number 0: no such field. */
+#define LOG_REQUEST(run, letter, n)                                \
+	{                                                          \
+		"request", LOG_FIELD_REQUEST, (run), (letter), (n) \
+	}
+
+/* The same text, for a message that carries it. */
+#define LOG_REQUEST_MAX 96U
+void log_request(char text_r[LOG_REQUEST_MAX], const char *run, char letter,
+    uint64_t number);
 
 /* Longest value of one field after escaping, bytes; longer is cut with
  * "...". Longest line. */

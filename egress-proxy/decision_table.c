@@ -42,7 +42,7 @@ decision_table_new(struct decision_table *table, const char **target)
 
 void
 decision_table_add(struct decision_table *table, const char *sandbox,
-    unsigned code, const char *target, const char *rule)
+    unsigned code, const char *target, const char *rule, uint64_t number)
 {
 	struct decision *row;
 
@@ -50,14 +50,15 @@ decision_table_add(struct decision_table *table, const char *sandbox,
 	if (row == NULL) {
 		row = decision_table_new(table, &target);
 		if (row == NULL) {
-			decision_table_add(
-			    table, sandbox, code, decision_table_others, NULL);
+			decision_table_add(table, sandbox, code,
+			    decision_table_others, NULL, number);
 			return;
 		}
 	}
 	if (row->count++ > 0)
 		return;
 	row->code = code;
+	row->first = number;
 	(void)snprintf(row->sandbox, sizeof(row->sandbox), "%s", sandbox);
 	(void)snprintf(row->target, sizeof(row->target), "%s", target);
 	(void)snprintf(

@@ -19,6 +19,7 @@
 struct decision {
 	uint64_t count; /* 0: unused */
 	unsigned code;  /* enum deny_code, enum call_code */
+	uint64_t first; /* number of the first connection or call of them */
 	char sandbox[65];
 	char target[DECISION_TABLE_TARGET];
 	char rule[DECISION_TABLE_RULE];
@@ -33,7 +34,7 @@ struct decision_table {
  * the same sandbox and code with the target "(others)". Texts longer than
  * their room are cut; rule may be NULL. */
 void decision_table_add(struct decision_table *table, const char *sandbox,
-    unsigned code, const char *target, const char *rule);
+    unsigned code, const char *target, const char *rule, uint64_t number);
 
 /* Hand every row to send and forget it; a row for which send says anything
  * but 0 stays, and flushing stops there. */

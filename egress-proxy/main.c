@@ -27,6 +27,7 @@ main_configure(struct proxy_config *config)
 	struct json_fault fault = {{0}};
 	char detail[JSON_FIELD_FAULT_MAX] = "";
 	const json_t *options;
+	const char *sandbox;
 	int log_fd;
 
 	if (peer_receive_first(IPC_CONTROL_FD, IPC_PROXY, IPC_SUPERVISOR,
@@ -41,6 +42,9 @@ main_configure(struct proxy_config *config)
 		log_fatal(IPC_EXIT_BAD_CONFIG, "config_refused", fault.text);
 	log_open(log_fd, "agentnode-egress-proxy", config->log_level);
 	log_set_rate((unsigned)config->log_rate);
+	sandbox = json_string_value(json_object_get(message.body, "sandbox"));
+	if (sandbox != NULL)
+		log_set_sandbox(sandbox);
 	ipc_message_clear(&message);
 }
 

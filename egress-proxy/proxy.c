@@ -122,7 +122,6 @@ proxy_on_shortage(struct proxy_listener *listener)
 
 	proxy->descriptor_shortages++;
 	log_event(LOG_WARN_LEVEL, "descriptors_exhausted",
-	    LOG_TEXT("sandbox", listener->sandbox->shared.id),
 	    LOG_TEXT("remedy", "raise the limit of open files, or lower "
 			       "egress.max_tunnels"));
 	fd_close(&proxy->reserve_fd);
@@ -234,7 +233,7 @@ proxy_on_decision(const struct session *session, void *context)
 
 	session_report_target(session, target, sizeof(target));
 	decision_table_add(&proxy->decisions, session->sandbox->id,
-	    session->code, target, session->rule);
+	    session->code, target, session->rule, session->id);
 }
 
 /* Descriptors that accepted clients may use: some are kept back, because a

@@ -277,14 +277,16 @@ static int
 proxy_control_send_decision(const struct decision *row, void *context)
 {
 	struct proxy_control *control = context;
+	char request[LOG_REQUEST_MAX];
 	struct ipc_message message;
 	enum result result;
 
+	log_request(request, row->sandbox, 'c', row->first);
 	ipc_message_init(&message, IPC_DECISION, 0);
-	message.body = json_pack("{s:s,s:s,s:s,s:s,s:s,s:I}", "sandbox",
+	message.body = json_pack("{s:s,s:s,s:s,s:s,s:s,s:I,s:s}", "sandbox",
 	    row->sandbox, "verdict", row->code == DENY_NONE ? "allow" : "deny",
 	    "code", deny_text(row->code), "target", row->target, "rule",
-	    row->rule, "count", (json_int_t)row->count);
+	    row->rule, "count", (json_int_t)row->count, "request", request);
 	result = message.body != NULL ? peer_send(control->peer, &message)
 				      : RESULT_NO_MEMORY;
 	ipc_message_clear(&message);

@@ -25,6 +25,7 @@ session_enter(
     struct session *session, enum session_state state, const char *why)
 {
 	log_event(LOG_DEBUG_LEVEL, "session_state", LOG_UINT("id", session->id),
+	    LOG_REQUEST(session->sandbox->id, 'c', session->id),
 	    LOG_TEXT("from", session_text_state(session->state)),
 	    LOG_TEXT("to", session_text_state(state)), LOG_TEXT("why", why));
 	session_place_leave(session);

@@ -53,9 +53,9 @@ session_report_write(const struct session *session, uint64_t now_ms)
 	session_report_address(
 	    &session->address, session->port, address, sizeof(address));
 	session_report_target(session, target, sizeof(target));
-	log_event(LOG_INFO_LEVEL, "connection",
-	    LOG_TEXT("sandbox", session->sandbox->id),
-	    LOG_UINT("id", session->id), LOG_TEXT("client", client),
+	log_event(LOG_INFO_LEVEL, "connection", LOG_UINT("id", session->id),
+	    LOG_REQUEST(session->sandbox->id, 'c', session->id),
+	    LOG_TEXT("client", client),
 	    LOG_TEXT("kind", session_text_kind(session->kind)),
 	    LOG_TEXT("target", target), LOG_TEXT("address", address),
 	    LOG_TEXT("code", deny_text(session->code)),

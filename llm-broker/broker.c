@@ -76,7 +76,7 @@ broker_on_report(const struct call *call, void *context)
 	broker_usage_add(&broker->usage, call);
 	call_report_target(call, target, sizeof(target));
 	decision_table_add(&broker->decisions, broker->run.id,
-	    (unsigned)call->code, target, NULL);
+	    (unsigned)call->code, target, NULL, call->number);
 }
 
 static enum result

@@ -235,13 +235,15 @@ static int
 broker_control_send_decision(const struct decision *row, void *context)
 {
 	bool allowed = row->code == CALL_OK;
+	char request[LOG_REQUEST_MAX];
 
+	log_request(request, row->sandbox, 'l', row->first);
 	return broker_control_send(context, IPC_DECISION, 0,
-		   json_pack("{s:s,s:s,s:s,s:s,s:I}", "sandbox", row->sandbox,
-		       "verdict", allowed ? "allow" : "deny", "code",
-		       call_code_text((enum call_code)row->code), "target",
-		       row->target, "count", (json_int_t)row->count)) ==
-		       RESULT_OK
+		   json_pack("{s:s,s:s,s:s,s:s,s:I,s:s}", "sandbox",
+		       row->sandbox, "verdict", allowed ? "allow" : "deny",
+		       "code", call_code_text((enum call_code)row->code),
+		       "target", row->target, "count", (json_int_t)row->count,
+		       "request", request)) == RESULT_OK
 		   ? 0
 		   : -1;
 }

@@ -87,7 +87,6 @@ broker_listen_shortage(struct broker_listen_port *port)
 
 	listen->shortages++;
 	log_event(LOG_WARN_LEVEL, "descriptors_exhausted",
-	    LOG_TEXT("sandbox", broker->run.id),
 	    LOG_TEXT("remedy", "raise the limit of open files"));
 	fd_close(&listen->reserve_fd);
 	fd = accept4(port->fd, NULL, NULL, SOCK_CLOEXEC);

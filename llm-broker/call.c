@@ -27,6 +27,7 @@ static void
 call_enter(struct call *call, enum call_state state, const char *why)
 {
 	log_event(LOG_DEBUG_LEVEL, "call_state", LOG_UINT("id", call->number),
+	    LOG_REQUEST(call->run->id, 'l', call->number),
 	    LOG_TEXT("from", call_text_state(call->state)),
 	    LOG_TEXT("to", call_text_state(state)), LOG_TEXT("why", why));
 	call_place_leave(call);

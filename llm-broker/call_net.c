@@ -102,7 +102,8 @@ call_net_ask(struct call *call)
 	    .body = request->body,
 	    .body_len = request->body_len,
 	    .first_byte_ms = call_net_ms(limits->first_byte_ms),
-	    .idle_ms = call_net_ms(limits->idle_ms)};
+	    .idle_ms = call_net_ms(limits->idle_ms),
+	    .number = call->number};
 	enum result result = RESULT_CLOSED;
 
 	if (io->shared->lanes != NULL)

@@ -36,8 +36,9 @@ call_report_write(const struct call *call, uint64_t now_ms)
 	const char *provider =
 	    call->provider != NULL ? provider_name(call->provider) : "";
 
-	log_event(LOG_INFO_LEVEL, "call", LOG_TEXT("sandbox", call->run->id),
-	    LOG_UINT("id", call->number), LOG_TEXT("provider", provider),
+	log_event(LOG_INFO_LEVEL, "call", LOG_UINT("id", call->number),
+	    LOG_REQUEST(call->run->id, 'l', call->number),
+	    LOG_TEXT("provider", provider),
 	    LOG_TEXT("path", call->path != NULL ? call->path->path : ""),
 	    LOG_TEXT("model", call->model), LOG_BOOL("stream", call->stream),
 	    LOG_TEXT("code", call_code_text(call->code)),

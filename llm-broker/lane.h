@@ -77,6 +77,7 @@ struct lane_open {
 	uint64_t body_len;
 	uint32_t first_byte_ms; /* until the first byte of the response */
 	uint32_t idle_ms;       /* between bytes of the response */
+	uint64_t number;        /* the broker's, for both logs */
 };
 
 #endif

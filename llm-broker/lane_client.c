@@ -336,6 +336,7 @@ lane_client_begin(struct lane *lane, const struct lane_request *request)
 	open->body_len = request->body_len;
 	open->first_byte_ms = request->first_byte_ms;
 	open->idle_ms = request->idle_ms;
+	open->number = request->number;
 	lane->head = request->head;
 	lane->head_len = request->head_len;
 	lane->body = request->body;

@@ -61,6 +61,7 @@ struct lane_request {
 	const char *head, *body;
 	size_t head_len, body_len;
 	uint32_t first_byte_ms, idle_ms;
+	uint64_t number; /* of the call, for the logs */
 };
 void lane_client_begin(struct lane *lane, const struct lane_request *request);
 

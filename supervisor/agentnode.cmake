@@ -10,7 +10,7 @@ if(TARGET supervisor_engine)
 	target_link_libraries(supervisor_engine PUBLIC supervisor_audit)
 endif()
 # These may be configured after this file.
-foreach(part supervisor_exec supervisor_host supervisor_mcp supervisor_pack supervisor_agent supervisor_install supervisor_engine
+foreach(part supervisor_logs supervisor_exec supervisor_host supervisor_mcp supervisor_pack supervisor_agent supervisor_install supervisor_engine
     supervisor_argv_inspect init_parts
     egress_policy policy_suffix)
 	list(APPEND AGENTNODE_PARTS $<TARGET_NAME_IF_EXISTS:${part}>)

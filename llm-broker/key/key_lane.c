@@ -46,6 +46,7 @@ key_lane_enter(
     struct key_lane *lane, enum key_lane_state state, const char *why)
 {
 	log_event(LOG_DEBUG_LEVEL, "lane_state",
+	    LOG_REQUEST(NULL, 'l', lane->open.number),
 	    LOG_UINT("call", lane->open.frame.call),
 	    LOG_TEXT("from", key_lane_state_text(lane->state)),
 	    LOG_TEXT("to", key_lane_state_text(state)), LOG_TEXT("why", why));

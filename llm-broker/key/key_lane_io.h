@@ -45,7 +45,7 @@ struct key_lane_line {
 	char text[IP_ADDR_TEXT_MAX]; /* as it was written */
 	bool failed, reused, resumed, retried;
 	char detail[KEY_LANE_DETAIL_MAX];
-	uint64_t up, down, sent_ms, first_ms, total_ms;
+	uint64_t number, up, down, sent_ms, first_ms, total_ms;
 };
 
 /* What all lanes share. */

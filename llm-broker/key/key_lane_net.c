@@ -268,11 +268,11 @@ key_lane_net_tell(struct key_lane_world *world)
 		line->told = line->address;
 	}
 	log_event(line->failed ? LOG_WARN_LEVEL : LOG_INFO_LEVEL,
-	    "upstream_call", LOG_TEXT("provider", line->provider),
-	    LOG_TEXT("host", line->host), LOG_TEXT("address", address),
-	    LOG_TEXT("code", line->code), LOG_TEXT("detail", line->detail),
-	    LOG_UINT("up", line->up), LOG_UINT("down", line->down),
-	    LOG_UINT("sent_ms", line->sent_ms),
+	    "upstream_call", LOG_REQUEST(NULL, 'l', line->number),
+	    LOG_TEXT("provider", line->provider), LOG_TEXT("host", line->host),
+	    LOG_TEXT("address", address), LOG_TEXT("code", line->code),
+	    LOG_TEXT("detail", line->detail), LOG_UINT("up", line->up),
+	    LOG_UINT("down", line->down), LOG_UINT("sent_ms", line->sent_ms),
 	    LOG_UINT("first_ms", line->first_ms),
 	    LOG_UINT("total_ms", line->total_ms),
 	    LOG_BOOL("reused", line->reused),
@@ -305,6 +305,7 @@ key_lane_net_report(struct key_lane *lane)
 	line->resumed = io->is_resumed;
 	line->retried = lane->is_retried;
 	memcpy(line->detail, lane->detail, sizeof(line->detail));
+	line->number = lane->open.number;
 	line->up = lane->up;
 	line->down = lane->down;
 	line->sent_ms = key_lane_net_since(lane, lane->sent_ms);

@@ -174,6 +174,7 @@ tool_pool_hand_over(
     struct tool_pool *pool, struct tool_pool_row *row, size_t place)
 {
 	struct tool_pool_call call = {.id = (uint64_t)(row - pool->rows) + 1,
+	    .number = row->id,
 	    .package = row->package,
 	    .tool = row->has_tool ? row->tool : NULL,
 	    .list = row->list,
@@ -362,6 +363,7 @@ tool_pool_call(struct tool_pool *pool, const struct tool_pool_call *call)
 	code = tool_pool_judge(pool, call);
 	if (code[0] != '\0') {
 		log_event(LOG_WARN_LEVEL, "tool_call_refused",
+		    LOG_REQUEST(NULL, 't', call->id),
 		    LOG_TEXT("package", call->package), LOG_TEXT("code", code));
 		tool_pool_fail(pool, row, code);
 		return;

@@ -40,6 +40,7 @@ struct tool_pool_spec {
 /* One call as gate_part_call has it. */
 struct tool_pool_call {
 	uint64_t id;         /* the caller's; repeated in the answer */
+	uint64_t number;     /* of the request, as the logs name it */
 	const char *package; /* foreign */
 	const char *tool;    /* foreign; NULL: the package's only one */
 	bool list;           /* which tools there are */

@@ -34,8 +34,9 @@ enum tool_session_state {
 
 struct tool_session_job {
 	bool used;
-	uint64_t id;   /* the pool's */
-	uint64_t work; /* the gate's; 0: not sent yet */
+	uint64_t id;     /* the pool's */
+	uint64_t work;   /* the gate's; 0: not sent yet */
+	uint64_t number; /* of the agent's request */
 	bool list, has_tool;
 	char tool[129];
 	int args_fd; /* until it is sent */
@@ -146,11 +147,17 @@ tool_session_fail_jobs(struct tool_session *session)
 static void
 tool_session_send(struct tool_session *session, struct tool_session_job *job)
 {
+	char request[LOG_REQUEST_MAX];
 	int fd = job->args_fd;
 
 	job->args_fd = -1;
+	log_request(request, NULL, 't', job->number);
+	log_event(LOG_INFO_LEVEL, "tool_call", LOG_TEXT("request", request),
+	    LOG_TEXT("package", session->slug),
+	    LOG_TEXT("to", work_place_id(session->place)));
 	if (gate_part_work(session->gate, job->list,
-		job->has_tool ? job->tool : NULL, fd, &job->work) != RESULT_OK)
+		job->has_tool ? job->tool : NULL, request, fd,
+		&job->work) != RESULT_OK)
 		tool_session_close(session, "gate_died", "a job is not sent");
 }
 
@@ -182,6 +189,7 @@ tool_session_call(
 	}
 	*job = (struct tool_session_job){.used = true,
 	    .id = call->id,
+	    .number = call->number,
 	    .list = call->list,
 	    .has_tool = call->tool != NULL,
 	    .args_fd = fd};

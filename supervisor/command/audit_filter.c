@@ -68,6 +68,13 @@ audit_filter_time(const char *text, char since_r[AUDIT_FILTER_TIME_MAX])
 	return true;
 }
 
+bool
+audit_filter_since(const char *text, char since_r[AUDIT_FILTER_TIME_MAX])
+{
+	return audit_filter_ago(text, since_r) ||
+	       audit_filter_time(text, since_r);
+}
+
 static bool
 audit_filter_last(const char *text, size_t *last_r)
 {
@@ -100,8 +107,7 @@ audit_filter_set(struct audit_filter *filter, int option, const char *value)
 		filter->package = value;
 		return true;
 	case 's':
-		return audit_filter_ago(value, filter->since) ||
-		       audit_filter_time(value, filter->since);
+		return audit_filter_since(value, filter->since);
 	default:
 		return false;
 	}

@@ -27,6 +27,9 @@ struct audit_filter {
 bool audit_filter_parse(
     int argc, char **argv, const char *allowed, struct audit_filter *filter_r);
 
+/* The time of --since as the beginning of a record's. false: it is none. */
+bool audit_filter_since(const char *text, char since_r[AUDIT_FILTER_TIME_MAX]);
+
 bool audit_filter_takes(
     const struct audit_filter *filter, const json_t *record);
 

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `agentnode logs`: the log files of our processes, their last lines, and
- * what is added while one watches. Called by command_dispatch. Whatever is
- * in a file, no control byte reaches the terminal.
+ * `agentnode logs`: the lines of all our processes in the order of their
+ * times, of one run or one request, and what is added while one watches.
+ * Called by command_dispatch. Whatever is in a file, no control byte reaches
+ * the terminal.
  */
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -14,19 +16,75 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "common/log.h"
+#include "supervisor/command/audit_filter.h"
 #include "supervisor/command/command.h"
-#include "supervisor/policy/log_files.h"
+#include "supervisor/logs/logs_follow.h"
 
 #define COMMAND_LOGS_LAST 100U
-#define COMMAND_LOGS_LINE_MAX 8192U
-#define COMMAND_LOGS_PAUSE_NS 200000000L
 
 struct command_logs_options {
-	bool follow, json;
+	bool follow, json, names, has_last;
 	size_t last;
-	const char *process;
+	const char *process, *run, *request;
+	char since[AUDIT_FILTER_TIME_MAX];
 };
+
+/* What stands in a line as sandbox, run or request. */
+static bool
+command_logs_is_id(const char *text)
+{
+	static const char known[] = "abcdefghijklmnopqrstuvwxyz"
+				    "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-_";
+	size_t len = strnlen(text, LOGS_LINE_ID_MAX + 1);
+
+	return len > 0 && len <= LOGS_LINE_ID_MAX && strspn(text, known) == len;
+}
+
+static bool
+command_logs_set(struct command_logs_options *options, int option)
+{
+	char *end;
+
+	switch (option) {
+	case 'f':
+		return options->follow = true;
+	case 'j':
+		return options->json = true;
+	case 'n':
+		return options->names = true;
+	case 'p':
+		options->process = optarg;
+		return true;
+	case 'r':
+		options->run = optarg;
+		return command_logs_is_id(optarg);
+	case 'q':
+		options->request = optarg;
+		return command_logs_is_id(optarg);
+	case 's':
+		return audit_filter_since(optarg, options->since);
+	case 'l':
+		errno = 0;
+		options->last = strtoul(optarg, &end, 10);
+		options->has_last = true;
+		return errno == 0 && end != optarg && *end == '\0' &&
+		       strchr("0123456789", optarg[0]) != NULL &&
+		       options->last <= LOGS_VIEW_LAST_MAX;
+	default:
+		return false;
+	}
+}
+
+/* All lines of what was asked for by name; else the last of all. */
+static void
+command_logs_default(struct command_logs_options *options)
+{
+	bool asked = options->run != NULL || options->request != NULL ||
+		     options->since[0] != '\0';
+
+	if (!options->has_last)
+		options->last = asked ? SIZE_MAX : COMMAND_LOGS_LAST;
+}
 
 static bool
 command_logs_parse(
@@ -34,202 +92,31 @@ command_logs_parse(
 {
 	static const struct option known[] = {
 	    {"last", required_argument, NULL, 'l'},
+	    {"process", required_argument, NULL, 'p'},
+	    {"run", required_argument, NULL, 'r'},
+	    {"request", required_argument, NULL, 'q'},
+	    {"since", required_argument, NULL, 's'},
 	    {"follow", no_argument, NULL, 'f'},
-	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
-	char *end;
+	    {"json", no_argument, NULL, 'j'}, {"names", no_argument, NULL, 'n'},
+	    {NULL, 0, NULL, 0}};
 	int option;
 
-	*options_r = (struct command_logs_options){.last = COMMAND_LOGS_LAST};
+	*options_r = (struct command_logs_options){.last = 0};
 	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
-		errno = 0;
-		end = NULL;
-		if (option == 'f')
-			options_r->follow = true;
-		else if (option == 'j')
-			options_r->json = true;
-		else if (option == 'l')
-			options_r->last = strtoul(optarg, &end, 10);
-		else
+	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+		if (!command_logs_set(options_r, option))
 			return false;
-		if (option == 'l' && (errno != 0 || end == optarg ||
-					 *end != '\0' || optarg[0] == '-'))
-			return false;
-	}
-	if (argc - optind > 1 || (options_r->follow && optind == argc))
+	if (argc - optind > 1 ||
+	    (optind < argc && options_r->process != NULL) ||
+	    (options_r->names && options_r->follow))
 		return false;
-	options_r->process = argv[optind];
+	if (optind < argc)
+		options_r->process = argv[optind];
+	command_logs_default(options_r);
 	return true;
 }
 
-/* "ts level event key=value ...", or the line as it is. */
-static void
-command_logs_print_json(const json_t *line)
-{
-	static const char *const leading[] = {
-	    "ts", "level", "process", "event", NULL};
-	const char *key, *const *known, *text;
-	json_t *value;
-	char *dumped;
-
-	for (known = leading; *known != NULL; known++) {
-		text = json_string_value(json_object_get(line, *known));
-		if (text != NULL && strcmp(*known, "process") != 0)
-			printf("%s%s", known != leading ? " " : "", text);
-	}
-	json_object_foreach((json_t *)line, key, value)
-	{
-		for (known = leading; *known != NULL; known++)
-			if (strcmp(*known, key) == 0)
-				break;
-		if (*known != NULL)
-			continue;
-		dumped = json_dumps(value, JSON_ENCODE_ANY | JSON_COMPACT);
-		printf(" %s=%s", key, dumped != NULL ? dumped : "");
-		free(dumped);
-	}
-	putchar('\n');
-}
-
-static void
-command_logs_print(const char *line, size_t len, bool json)
-{
-	char safe[COMMAND_LOGS_LINE_MAX];
-	struct json_fault fault = {""};
-	json_t *value = NULL;
-
-	log_clean(line, len, safe, sizeof(safe));
-	if (json ||
-	    json_field_parse(safe, strlen(safe), &value, &fault) != RESULT_OK ||
-	    !json_is_object(value))
-		puts(safe);
-	else
-		command_logs_print_json(value);
-	json_decref(value);
-}
-
-/* All whole lines of the bytes; *rest_r: where the unfinished one begins. */
-static void
-command_logs_print_lines(
-    const char *bytes, size_t len, bool json, size_t *rest_r)
-{
-	const char *end;
-	size_t at = 0;
-
-	while ((end = memchr(bytes + at, '\n', len - at)) != NULL) {
-		command_logs_print(
-		    bytes + at, (size_t)(end - bytes) - at, json);
-		at = (size_t)(end - bytes) + 1;
-	}
-	*rest_r = at;
-}
-
-/* Where the last count lines begin. */
-static size_t
-command_logs_tail(const char *bytes, size_t len, size_t count)
-{
-	size_t at = len;
-
-	while (at > 0) {
-		if (bytes[at - 1] == '\n' && at != len && count-- <= 1)
-			break;
-		at--;
-	}
-	return count == 0 && at == len ? len : at;
-}
-
-/* Read from an offset to the end and print; the offset moves on. */
-static enum result
-command_logs_read_new(int fd, off_t *at, bool json)
-{
-	char *bytes;
-	size_t len, rest;
-	enum result result;
-
-	if (lseek(fd, *at, SEEK_SET) < 0)
-		return RESULT_SYSTEM;
-	result = fd_read_all(fd, 2 * LOG_FILES_SIZE_MAX, &bytes, &len);
-	if (result != RESULT_OK)
-		return result;
-	command_logs_print_lines(bytes, len, json, &rest);
-	*at += (off_t)rest;
-	free(bytes);
-	return RESULT_OK;
-}
-
-/* True when the name now means another file: it was rotated. */
-static bool
-command_logs_is_rotated(const struct state_dir *dir, const char *file, int fd)
-{
-	struct stat now, then;
-
-	return fstat(fd, &then) == 0 &&
-	       fstatat(dir->fd, file, &now, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       (now.st_ino != then.st_ino || now.st_dev != then.st_dev);
-}
-
-static int
-command_logs_follow(
-    const struct state_dir *dir, const char *file, int fd, off_t at, bool json)
-{
-	const struct timespec pause = {0, COMMAND_LOGS_PAUSE_NS};
-	bool rotated;
-	int next;
-
-	for (;;) {
-		rotated = command_logs_is_rotated(dir, file, fd);
-		if (command_logs_read_new(fd, &at, json) != RESULT_OK)
-			return command_error(COMMAND_INTERNAL,
-			    "%s cannot be read: %s", file, strerror(errno));
-		if (fflush(stdout) != 0)
-			return COMMAND_DONE; /* the reader left */
-		if (rotated) {
-			next = openat(dir->fd, file,
-			    O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-			if (next < 0)
-				continue;
-			dup3(next, fd, O_CLOEXEC);
-			fd_close(&next);
-			at = 0;
-		}
-		(void)nanosleep(&pause, NULL);
-	}
-}
-
-static int
-command_logs_show(const struct state_dir *dir, const char *file,
-    const struct command_logs_options *options)
-{
-	struct json_fault fault = {""};
-	FD_CLEANUP int fd = -1;
-	size_t len, from, rest;
-	enum result result;
-	char *bytes;
-
-	result = state_dir_read(dir, file, STATE_DIR_OURS,
-	    2 * LOG_FILES_SIZE_MAX, &bytes, &len, &fault);
-	if (result == RESULT_NOT_FOUND)
-		return command_error(COMMAND_NO,
-		    "there is no log of '%s'; 'agentnode logs' lists them",
-		    options->process);
-	if (result != RESULT_OK)
-		return command_fault(result, &fault);
-	from = command_logs_tail(bytes, len, options->last);
-	if (options->last == 0)
-		from = len;
-	command_logs_print_lines(
-	    bytes + from, len - from, options->json, &rest);
-	free(bytes);
-	if (!options->follow)
-		return COMMAND_DONE;
-	fd = openat(
-	    dir->fd, file, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-	if (fd < 0)
-		return command_error(
-		    COMMAND_INTERNAL, "%s: %s", file, strerror(errno));
-	return command_logs_follow(
-	    dir, file, fd, (off_t)(from + rest), options->json);
-}
+/* --- names -------------------------------------------------------------- */
 
 static void
 command_logs_name(const char *name, void *context)
@@ -265,25 +152,113 @@ command_logs_list(const struct state_dir *dir, bool json)
 	return code;
 }
 
+/* --- lines -------------------------------------------------------------- */
+
+/* "egress-proxy" stands for "agentnode-egress-proxy" where that is one. */
+static void
+command_logs_full_name(
+    const struct state_dir *dir, const char *process, char *name_r, size_t size)
+{
+	char file[STATE_DIR_NAME_MAX];
+	struct stat status;
+
+	snprintf(file, sizeof(file), "agentnode-%s" LOG_FILES_END, process);
+	snprintf(name_r, size, "%s%s",
+	    fstatat(dir->fd, file, &status, AT_SYMLINK_NOFOLLOW) == 0
+		? "agentnode-"
+		: "",
+	    process);
+}
+
+/* Files last written before the time are not read; 0: all. */
+static int64_t
+command_logs_seconds(const char *since)
+{
+	struct tm parts;
+
+	memset(&parts, 0, sizeof(parts));
+	if (since[0] == '\0' || strptime(since, "%Y-%m-%d", &parts) == NULL)
+		return 0;
+	return (int64_t)timegm(&parts);
+}
+
+static int
+command_logs_result(enum result result, const struct json_fault *fault,
+    const struct command_logs_options *options, uint64_t shown)
+{
+	if (result == RESULT_CLOSED) { /* the reader left: no fault of ours */
+		__fpurge(stdout);
+		clearerr(stdout);
+		return COMMAND_DONE;
+	}
+	if (result != RESULT_OK)
+		return fault->text[0] != '\0'
+			   ? command_fault(result, fault)
+			   : command_error(COMMAND_INTERNAL,
+				 "the logs cannot be shown: out of memory");
+	if (shown == 0 && options->request != NULL)
+		return command_error(
+		    COMMAND_NO, "no line has request %s", options->request);
+	if (shown == 0 && options->run != NULL)
+		return command_error(
+		    COMMAND_NO, "no line has run %s", options->run);
+	return COMMAND_DONE;
+}
+
+static int
+command_logs_show(const struct state_dir *dir,
+    const struct logs_view_spec *spec,
+    const struct command_logs_options *options)
+{
+	struct json_fault fault = {""};
+	FD_CLEANUP int watch = -1;
+	struct logs_view *view = NULL;
+	enum result result = RESULT_OK;
+	int code;
+
+	if (options->follow)
+		result = logs_follow_watch(dir, &watch, &fault);
+	if (result == RESULT_OK)
+		result = logs_view_new(dir, spec, &view, &fault);
+	if (result == RESULT_NOT_FOUND)
+		return command_error(COMMAND_NO,
+		    "there is no log of '%s'; 'agentnode logs --names' lists "
+		    "them",
+		    options->process);
+	if (result == RESULT_OK)
+		result = logs_view_show(view, options->follow, &fault);
+	if (result == RESULT_OK && options->follow)
+		result = logs_follow(view, watch, STDOUT_FILENO, &fault);
+	code = command_logs_result(
+	    result, &fault, options, view != NULL ? logs_view_shown(view) : 0);
+	logs_view_free(&view);
+	return code;
+}
+
 static int
 command_logs_in(
     const struct state_dir *dir, const struct command_logs_options *options)
 {
-	char file[STATE_DIR_NAME_MAX], full[STATE_DIR_NAME_MAX];
-	struct stat status;
+	char name[STATE_DIR_NAME_MAX];
+	struct logs_view_spec spec = {
+	    .filter = {options->run, options->request,
+		options->since[0] != '\0' ? options->since : NULL},
+	    .since_s = command_logs_seconds(options->since),
+	    .last = options->last,
+	    .json = options->json,
+	    .out = stdout};
 
-	if (options->process == NULL)
+	if (options->names)
 		return command_logs_list(dir, options->json);
-	if (!log_files_is_name(options->process))
-		return command_error(COMMAND_USAGE,
-		    "'%s' is no name of a process", options->process);
-	snprintf(file, sizeof(file), "%s" LOG_FILES_END, options->process);
-	snprintf(
-	    full, sizeof(full), "agentnode-%s" LOG_FILES_END, options->process);
-	if (fstatat(dir->fd, file, &status, AT_SYMLINK_NOFOLLOW) != 0 &&
-	    fstatat(dir->fd, full, &status, AT_SYMLINK_NOFOLLOW) == 0)
-		memcpy(file, full, sizeof(file));
-	return command_logs_show(dir, file, options);
+	if (options->process != NULL) {
+		if (!log_files_is_name(options->process))
+			return command_error(COMMAND_USAGE,
+			    "'%s' is no name of a process", options->process);
+		command_logs_full_name(
+		    dir, options->process, name, sizeof(name));
+		spec.process = name;
+	}
+	return command_logs_show(dir, &spec, options);
 }
 
 static int
@@ -315,16 +290,32 @@ command_logs_run(int argc, char **argv)
 }
 
 const struct command command_logs_rows[] = {
-    {"logs", "print the log of one of our processes",
-	"Usage: agentnode logs [PROCESS] [--last N] [--follow] [--json]\n\n"
-	"Without PROCESS: the names of the logs there are. The files lie in\n"
-	"AGENTNODE_HOME/log, one JSON object per line.\n\n"
+    {"logs", "print what our processes logged",
+	"Usage: agentnode logs [--process P] [--run ID] [--request ID]\n"
+	"                      [--since T] [--last N] [--follow] [--json]\n"
+	"       agentnode logs --names [--json]\n\n"
+	"The lines of all processes in the order of their times, through all\n"
+	"files that rotation keeps. docs/operating.md names every event. The\n"
+	"files lie in AGENTNODE_HOME/log, one JSON object per line.\n\n"
 	"Options:\n"
-	"  --last N   only the last N lines (100)\n"
-	"  --follow   go on printing what is added\n"
-	"  --json     the lines as JSON; without PROCESS {\"logs\": [...]}\n\n"
-	"Example:\n"
-	"  agentnode logs egress-proxy --last 20 --follow\n",
+	"  --process P   only the log of this process (also without\n"
+	"                --process): egress-proxy, gate, ledger, ...\n"
+	"  --run ID      only lines of this run and of its requests\n"
+	"  --request ID  only lines of one request, in whatever process;\n"
+	"                the id stands in them as request: RUN.c1 is a\n"
+	"                connection, RUN.l1 a call of a model, RUN.t1 one of\n"
+	"                a tool, RUN.m1 one of an MCP client\n"
+	"  --since T     only lines from this time on: 2026-01-02,\n"
+	"                2026-01-02T03:04:05Z, or so long ago: 90s, 15m, 24h\n"
+	"  --last N      only the last N lines; 100 unless run, request or\n"
+	"                since says what is wanted\n"
+	"  --follow      go on printing what is added\n"
+	"  --json        one JSON object per line\n"
+	"  --names       the names of the logs there are\n\n"
+	"Examples:\n"
+	"  agentnode logs --follow\n"
+	"  agentnode logs egress-proxy --since 1h\n"
+	"  agentnode logs --run 5c1f0a9be2d74386 --json\n",
 	command_logs_run},
     {NULL, NULL, NULL, NULL},
 };

@@ -289,7 +289,7 @@ pack_run_on_gate_ready(void *context)
 
 	run->plan.request_fd = -1;
 	/* A failed send ends the gate, and its end is heard. */
-	(void)gate_part_work(run->gate, false, NULL, fd, &id);
+	(void)gate_part_work(run->gate, false, NULL, NULL, fd, &id);
 }
 
 static enum result

@@ -7,6 +7,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
@@ -111,6 +112,25 @@ egress_part_on_limit(evutil_socket_t fd, short what, void *context)
 	egress_part_settle(context);
 }
 
+/* A refusal, under the id that the proxy's own line has. */
+static void
+egress_part_tell(const json_t *body)
+{
+	const char *verdict =
+	    json_string_value(json_object_get(body, "verdict"));
+	const json_t *request = json_object_get(body, "request");
+
+	if (verdict == NULL || strcmp(verdict, "deny") != 0)
+		return;
+	log_event(LOG_INFO_LEVEL, "egress_denied",
+	    LOG_TEXT("request", json_string_value(request)),
+	    LOG_TEXT("code", json_string_value(json_object_get(body, "code"))),
+	    LOG_TEXT(
+		"target", json_string_value(json_object_get(body, "target"))),
+	    LOG_INT(
+		"count", json_integer_value(json_object_get(body, "count"))));
+}
+
 static void
 egress_part_on_message(
     struct child *child, struct ipc_message *message, void *context)
@@ -123,6 +143,8 @@ egress_part_on_message(
 	char text[256];
 
 	(void)child;
+	if (message->type == IPC_DECISION)
+		egress_part_tell(message->body);
 	if (message->type == IPC_DECISION && part->handlers.on_decision != NULL)
 		part->handlers.on_decision(message->body, part->context);
 	else if (message->type == IPC_STATS)

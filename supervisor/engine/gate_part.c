@@ -345,15 +345,15 @@ gate_part_tool_result(struct gate_part *part, uint64_t id, const char *code,
 }
 
 enum result
-gate_part_work(struct gate_part *part, bool list, const char *tool, int args_fd,
-    uint64_t *id_r)
+gate_part_work(struct gate_part *part, bool list, const char *tool,
+    const char *request, int args_fd, uint64_t *id_r)
 {
 	enum result result;
 
 	*id_r = ++part->next_id;
 	result = gate_part_send_id(part, IPC_WORK, *id_r,
-	    json_pack("{s:s, s:{s:s*}}", "job", list ? "list" : "call",
-		"options", "tool", tool),
+	    json_pack("{s:s, s:{s:s*, s:s*}}", "job", list ? "list" : "call",
+		"options", "tool", tool, "request", request),
 	    args_fd);
 	fd_close(&args_fd);
 	return result;

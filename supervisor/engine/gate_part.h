@@ -89,9 +89,10 @@ void gate_part_tool_result(struct gate_part *part, uint64_t id,
     const char *code, const char *detail, int fd);
 /* Mode caller: run a tool (NULL: the only one) or list them all; mode pack:
  * the request, tool NULL. args_fd is a sealed memfd or -1 and taken;
- * on_answer gets id_r. Not before on_ready. */
+ * on_answer gets id_r. Not before on_ready. request: as the logs name it;
+ * NULL: nobody else does. */
 enum result gate_part_work(struct gate_part *part, bool list, const char *tool,
-    int args_fd, uint64_t *id_r);
+    const char *request, int args_fd, uint64_t *id_r);
 /* Nobody waits for that job of gate_part_work: it has no on_answer, but for
  * one that is on its way. */
 void gate_part_cancel(struct gate_part *part, uint64_t id);

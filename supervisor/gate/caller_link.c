@@ -5,6 +5,7 @@
  */
 #include "supervisor/gate/caller_link.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,8 +47,9 @@ caller_link_tell_one(
 		detail = "the result cannot be handed on";
 	}
 	log_event(LOG_INFO_LEVEL, "caller_answer", LOG_UINT("job", job->id),
-	    LOG_TEXT("tool", job->tool), LOG_BOOL("list", job->list),
-	    LOG_TEXT("code", code), LOG_UINT("bytes", job->bytes.len));
+	    LOG_TEXT("request", job->request), LOG_TEXT("tool", job->tool),
+	    LOG_BOOL("list", job->list), LOG_TEXT("code", code),
+	    LOG_UINT("bytes", job->bytes.len));
 	return caller_link_send(link, job->id, job->list, code, detail, fd);
 }
 
@@ -85,11 +87,31 @@ caller_link_cancel(struct caller_link *link, const struct ipc_message *message)
 	return true;
 }
 
+static const char *
+caller_link_text(const json_t *value)
+{
+	return value != NULL ? json_string_value(value) : "";
+}
+
+/* Its answer's line names the request, too. */
+static void
+caller_link_mark(struct gate_caller *caller, uint64_t id, const char *request)
+{
+	for (size_t i = 0; i < GATE_CALLER_JOBS_MAX; i++) {
+		struct gate_caller_job *job = &caller->jobs[i];
+
+		if (job->step != GATE_CALLER_FREE && job->id == id)
+			(void)snprintf(
+			    job->request, sizeof(job->request), "%s", request);
+	}
+}
+
 static bool
 caller_link_job(struct caller_link *link, struct ipc_message *message)
 {
 	const json_t *options = json_object_get(message->body, "options");
 	const json_t *tool = json_object_get(options, "tool");
+	const json_t *request = json_object_get(options, "request");
 	bool list =
 	    strcmp(json_string_value(json_object_get(message->body, "job")),
 		"list") == 0;
@@ -97,9 +119,14 @@ caller_link_job(struct caller_link *link, struct ipc_message *message)
 	char *bytes = NULL;
 	size_t len = 0;
 
-	if (json_object_size(options) != (tool != NULL ? 1U : 0U) ||
-	    (tool != NULL && !json_is_string(tool)) || (fd >= 0) == list)
+	if (json_object_size(options) !=
+		(size_t)(tool != NULL) + (size_t)(request != NULL) ||
+	    (tool != NULL && !json_is_string(tool)) ||
+	    (request != NULL && !json_is_string(request)) || (fd >= 0) == list)
 		return false;
+	log_event(LOG_INFO_LEVEL, "caller_call", LOG_UINT("job", message->id),
+	    LOG_TEXT("request", caller_link_text(request)),
+	    LOG_TEXT("tool", caller_link_text(tool)), LOG_BOOL("list", list));
 	if (caller_link_is_full(&link->gate->caller))
 		return caller_link_send(link, message->id, list,
 		    "too_many_requests", "too many jobs of one package", -1);
@@ -110,6 +137,8 @@ caller_link_job(struct caller_link *link, struct ipc_message *message)
 	gate_io_job(link->io, message->id, list,
 	    tool != NULL ? json_string_value(tool) : NULL,
 	    bytes != NULL ? bytes : "", len);
+	caller_link_mark(
+	    &link->gate->caller, message->id, caller_link_text(request));
 	free(bytes);
 	return true;
 }

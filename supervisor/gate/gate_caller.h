@@ -8,6 +8,7 @@
 #ifndef SUPERVISOR_GATE_GATE_CALLER_H
 #define SUPERVISOR_GATE_GATE_CALLER_H
 
+#include "common/log.h"
 #include "supervisor/gate/mcp_session.h"
 
 #define GATE_CALLER_JOBS_MAX 32U
@@ -33,7 +34,8 @@ enum gate_caller_step {
 
 struct gate_caller_job {
 	enum gate_caller_step step;
-	uint64_t id; /* the supervisor's */
+	uint64_t id;                   /* the supervisor's */
+	char request[LOG_REQUEST_MAX]; /* as the logs name it, or "" */
 	bool list;
 	char tool[MCP_POLICY_TOOL_MAX + 1]; /* "": the only one */
 	struct buffer bytes;    /* arguments, then pages, then the result */

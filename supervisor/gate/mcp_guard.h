@@ -35,7 +35,8 @@ struct mcp_guard {
 	void *context;
 	bool waits;
 	uint64_t last_id;
-	struct buffer line;          /* kept while it waits */
+	uint64_t passing;   /* the question whose line is passed on now, or 0 */
+	struct buffer line; /* kept while it waits */
 	char id[MCP_MESSAGE_ID_MAX]; /* of its one request; id_len 0: none */
 	size_t id_len;
 	bool dropped; /* its sender took it back */

@@ -27,6 +27,7 @@ struct mcp_pending_row {
 	uint64_t since_ms;
 	uint64_t limit_ms; /* longest wait for the answer; 0: none */
 	uint64_t bytes;    /* size of the request */
+	uint64_t ask;      /* the question to Guard about it; 0: none */
 	size_t id_len;
 	char id[MCP_MESSAGE_ID_MAX]; /* token as sent */
 	char method[MCP_METHOD_MAX + 1];

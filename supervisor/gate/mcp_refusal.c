@@ -122,7 +122,8 @@ mcp_refusal_denied(struct mcp_session *session, enum mcp_side from,
 		if (denial == MCP_ALLOWED)
 			denial = MCP_DENIED_BATCH;
 		mcp_refusal_subject(session, entry, denial, subject);
-		mcp_report_denied(from, entry, subject, denial);
+		mcp_report_denied(from, entry, subject, denial,
+		    from == MCP_CLIENT ? session->guard.passing : 0);
 		if (entry->kind != MCP_REQUEST)
 			session->counts.dropped++;
 		if (denial != MCP_DENIED_UNASKED &&

@@ -24,6 +24,7 @@ mcp_report_call(const struct mcp_pending_row *row, size_t answer_bytes,
 	mcp_pending_id_text(row, id);
 	log_event(LOG_INFO_LEVEL, "mcp_call", LOG_TEXT("method", row->method),
 	    LOG_TEXT("tool", row->tool), LOG_TEXT("id", id),
+	    LOG_REQUEST(NULL, 'm', row->ask),
 	    LOG_UINT("ms", now_ms - row->since_ms),
 	    LOG_UINT("request_bytes", row->bytes),
 	    LOG_UINT("answer_bytes", answer_bytes),
@@ -32,9 +33,9 @@ mcp_report_call(const struct mcp_pending_row *row, size_t answer_bytes,
 
 void
 mcp_report_denied(enum mcp_side from, const struct mcp_entry *entry,
-    const char *subject, enum mcp_denial denial)
+    const char *subject, enum mcp_denial denial, uint64_t ask)
 {
-	log_event(LOG_WARN_LEVEL, "mcp_denied",
+	log_event(LOG_WARN_LEVEL, "mcp_denied", LOG_REQUEST(NULL, 'm', ask),
 	    LOG_TEXT("from", mcp_report_side(from)),
 	    LOG_TEXT("method", entry->method), LOG_TEXT("subject", subject),
 	    LOG_TEXT("code", mcp_policy_reason(denial)));

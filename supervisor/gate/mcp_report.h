@@ -15,7 +15,7 @@ void mcp_report_call(const struct mcp_pending_row *row, size_t answer_bytes,
     uint64_t now_ms, const char *outcome);
 /* mcp_denied: one entry that did not pass. */
 void mcp_report_denied(enum mcp_side from, const struct mcp_entry *entry,
-    const char *subject, enum mcp_denial denial);
+    const char *subject, enum mcp_denial denial, uint64_t ask);
 /* mcp_claim: texts of a server's error were marked; none: nothing. */
 void mcp_report_claim(const struct mcp_pending_row *row, unsigned texts);
 /* mcp_capability_removed: a member cut from the client's initialize. */

@@ -156,6 +156,7 @@ mcp_session_pass_request(struct mcp_session *session, enum mcp_side from,
 		return;
 	row->rule = method->rule;
 	row->since_ms = now_ms;
+	row->ask = session->guard.passing;
 	row->limit_ms = row->rule == MCP_RULE_INITIALIZE
 			    ? session->limits.initialize_ms
 			    : session->limits.request_ms;
@@ -370,9 +371,11 @@ mcp_session_guarded(struct mcp_session *session, uint64_t id, const char *code,
 
 	if (!mcp_guard_answered(&session->guard, id, code, detail))
 		return;
+	session->guard.passing = id;
 	if (!session->guard.dropped)
 		mcp_session_release(session,
 		    (const char *)buffer_bytes_borrow(line), line->len, now_ms);
+	session->guard.passing = 0;
 	buffer_clear(line);
 }
 

@@ -9,19 +9,26 @@
 #include <stdlib.h>
 
 #include "common/fd.h"
+#include "common/log.h"
 
 bool
 pack_link_work(struct pack_link *link, struct ipc_message *message)
 {
 	size_t max = link->gate->options.pack.request_max, len = 0;
 	const json_t *options = json_object_get(message->body, "options");
+	const json_t *request = json_object_get(options, "request");
 	int fd FD_CLEANUP = ipc_message_take_fd(message, 0);
 	char *bytes = NULL;
 
-	if (json_object_size(options) != 0 || fd < 0 || !fd_is_sealed(fd) ||
-	    link->gate->pack.has_request ||
+	if (json_object_size(options) != (request != NULL ? 1U : 0U) ||
+	    (request != NULL && !json_is_string(request)) || fd < 0 ||
+	    !fd_is_sealed(fd) || link->gate->pack.has_request ||
 	    fd_read_all(fd, max, &bytes, &len) != RESULT_OK)
 		return false;
+	if (request != NULL)
+		log_event(LOG_INFO_LEVEL, "pack_call",
+		    LOG_TEXT("request", json_string_value(request)),
+		    LOG_UINT("bytes", len));
 	gate_io_job(link->io, message->id, false, NULL, bytes, len);
 	free(bytes);
 	return true;

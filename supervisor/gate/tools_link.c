@@ -63,7 +63,7 @@ tools_link_call(const struct tools_port_call *call, const char *package,
 	    fd);
 	if (!sent)
 		log_event(LOG_ERROR_LEVEL, "tools_call_not_sent",
-		    LOG_UINT("call", call->id));
+		    LOG_REQUEST(NULL, 't', call->id));
 	return sent;
 }
 
@@ -78,7 +78,7 @@ tools_link_cancel(
 		    "package", package, "method", "cancel"),
 		-1))
 		log_event(LOG_ERROR_LEVEL, "tools_cancel_not_sent",
-		    LOG_UINT("call", call->id));
+		    LOG_REQUEST(NULL, 't', call->id));
 }
 
 static void

@@ -61,9 +61,10 @@ tools_port_call_send(struct tools_port *port, struct tools_port_call *call,
 {
 	const char *slug = port->grant->packages[call->package].slug;
 
-	log_event(LOG_INFO_LEVEL, "tools_call", LOG_UINT("call", call->id),
-	    LOG_TEXT("package", slug), LOG_TEXT("tool", call->tool),
-	    LOG_BOOL("list", call->list), LOG_UINT("arguments", arguments.len));
+	log_event(LOG_INFO_LEVEL, "tools_call",
+	    LOG_REQUEST(NULL, 't', call->id), LOG_TEXT("package", slug),
+	    LOG_TEXT("tool", call->tool), LOG_BOOL("list", call->list),
+	    LOG_UINT("arguments", arguments.len));
 	if (port->hooks.call(call, slug, arguments, port->context))
 		return true;
 	call->id = 0;
@@ -124,7 +125,7 @@ tools_port_call_drop(struct tools_port *port, size_t connection)
 		if (call->id == 0 || call->connection != connection)
 			continue;
 		log_event(LOG_INFO_LEVEL, "tools_cancelled",
-		    LOG_UINT("call", call->id));
+		    LOG_REQUEST(NULL, 't', call->id));
 		port->hooks.cancel(call,
 		    port->grant->packages[call->package].slug, port->context);
 		call->id = 0;
@@ -294,7 +295,7 @@ tools_port_call_answered(struct tools_port *port, uint64_t id, const char *code,
 	if (call == NULL)
 		return;
 	connection = call->connection;
-	log_event(LOG_INFO_LEVEL, "tools_answer", LOG_UINT("call", id),
+	log_event(LOG_INFO_LEVEL, "tools_answer", LOG_REQUEST(NULL, 't', id),
 	    LOG_TEXT("code", code), LOG_UINT("bytes", len),
 	    LOG_UINT("ms", now_ms - call->since_ms));
 	call->id = 0;

@@ -86,8 +86,9 @@ guard_desk_deny(struct guard_desk_row *row)
 
 	desk->denied += (uint64_t)row->count;
 	log_event(LOG_WARN_LEVEL, "guard_denied",
-	    LOG_TEXT("package", desk->package), LOG_TEXT("tool", row->tool),
-	    LOG_TEXT("code", row->code), LOG_TEXT("actions", row->actions));
+	    LOG_REQUEST(NULL, 'm', row->id), LOG_TEXT("package", desk->package),
+	    LOG_TEXT("tool", row->tool), LOG_TEXT("code", row->code),
+	    LOG_TEXT("actions", row->actions));
 	if (!guard_desk_is_recorded(desk->denied)) {
 		guard_desk_reply(row, row->code, row->detail);
 		return;

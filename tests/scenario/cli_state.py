@@ -152,8 +152,8 @@ with open(folder + "/log/agentnode-egress-proxy.jsonl", "w") as file:
                                "event": "tick", "n": i}) + "\n")
     file.write("not json \x1b]0;title\x07 \x9b31m\n")
 os.chmod(folder + "/log/agentnode-egress-proxy.jsonl", 0o600)
-result = agentnode(home, "logs")
-check("logs lists", result.out == "agentnode-egress-proxy\n", result)
+result = agentnode(home, "logs", "--names")
+check("logs --names lists", result.out == "agentnode-egress-proxy\n", result)
 result = agentnode(home, "logs", "egress-proxy", "--last", "3")
 lines = result.out.splitlines()
 check("logs --last 3", len(lines) == 3 and "n=198" in lines[0]

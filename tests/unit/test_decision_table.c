@@ -40,11 +40,11 @@ test_decision_table_same(void **state)
 
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
-		decision_table_add(&table, "a", DENY_NONE, "x:443", "x:443");
+		decision_table_add(&table, "a", DENY_NONE, "x:443", "x:443", 7);
 		decision_table_add(
-		    &table, "a", DENY_HOST_NOT_ALLOWED, "y:443", NULL);
+		    &table, "a", DENY_HOST_NOT_ALLOWED, "y:443", NULL, 7);
 		decision_table_add(
-		    &table, "b", DENY_HOST_NOT_ALLOWED, "y:443", NULL);
+		    &table, "b", DENY_HOST_NOT_ALLOWED, "y:443", NULL, 7);
 	}
 	decision_table_flush(&table, test_decision_table_send, &test);
 	assert_int_equal(test.rows, 3);
@@ -65,7 +65,7 @@ test_decision_table_flood(void **state)
 	for (unsigned i = 0; i < 10000; i++) {
 		(void)snprintf(target, sizeof(target), "h%u.test:443", i);
 		decision_table_add(&table, "a",
-		    (enum deny_code)(i % DENY_CODE_COUNT), target, NULL);
+		    (enum deny_code)(i % DENY_CODE_COUNT), target, NULL, 7);
 	}
 	assert_true(table.used <= DECISION_TABLE_ROWS);
 	decision_table_flush(&table, test_decision_table_send, &test);
@@ -81,11 +81,11 @@ test_decision_table_refused(void **state)
 	struct test_decision_table test = {.accept = 1};
 
 	(void)state;
-	decision_table_add(&table, "a", DENY_NONE, "x:443", NULL);
-	decision_table_add(&table, "a", DENY_NONE, "y:443", NULL);
+	decision_table_add(&table, "a", DENY_NONE, "x:443", NULL, 7);
+	decision_table_add(&table, "a", DENY_NONE, "y:443", NULL, 7);
 	decision_table_flush(&table, test_decision_table_send, &test);
 	assert_int_equal(test.count, 1);
-	decision_table_add(&table, "a", DENY_NONE, "y:443", NULL);
+	decision_table_add(&table, "a", DENY_NONE, "y:443", NULL, 7);
 	test.accept = 10;
 	decision_table_flush(&table, test_decision_table_send, &test);
 	assert_int_equal(test.count, 3);
@@ -103,7 +103,7 @@ test_decision_table_many_sandboxes(void **state)
 	(void)state;
 	for (unsigned i = 0; i < 1000; i++) {
 		(void)snprintf(id, sizeof(id), "s%u", i);
-		decision_table_add(&table, id, DENY_TIMEOUT, "x:443", NULL);
+		decision_table_add(&table, id, DENY_TIMEOUT, "x:443", NULL, 7);
 	}
 	decision_table_flush(&table, test_decision_table_send, &test);
 	assert_int_equal(test.count, 1000);
