@@ -24,7 +24,6 @@
 #define NAME_MAX_BYTES 253 /* bytes of a host name */
 #define WORD_MAX 64
 #define TEXT_MAX 1024
-#define REQUEST_MAX 96
 #define MODEL_MAX 200          /* bytes of a model's name */
 #define SECRET_BYTES_MAX 16384 /* SECRET_MAX */
 #define PATTERNS_MAX 16
@@ -85,7 +84,7 @@ static const struct ipc_field ipc_catalogue_decision[] = {SANDBOX,
     {"target", IPC_TEXT, 1, 0, TEXT_MAX, NULL},
     {"rule", IPC_TEXT, 0, 0, TEXT_MAX, NULL},
     {"count", IPC_NUMBER, 1, 1, INT64_MAX, NULL},
-    {"request", IPC_TEXT, 0, 1, REQUEST_MAX, NULL}, END};
+    {"request", IPC_TEXT, 0, 1, 96, NULL}, END};
 static const struct ipc_field ipc_catalogue_stats[] = {
     OBJECT("values", 0), END};
 static const struct ipc_field ipc_catalogue_resolver[] = {

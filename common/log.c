@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -261,7 +260,7 @@ void
 log_request(
     char text_r[LOG_REQUEST_MAX], const char *run, char letter, uint64_t number)
 {
-	(void)snprintf(text_r, LOG_REQUEST_MAX, "%.64s.%c%" PRIu64,
+	(void)snprintf(text_r, LOG_REQUEST_MAX, "%.64s.%c%lu",
 	    run != NULL ? run : log_state.sandbox, letter, number);
 }
 
@@ -278,28 +277,25 @@ log_put_value(struct log_line *line, const struct log_field *field)
 		__attribute__((fallthrough));
 	case LOG_FIELD_BYTES:
 		log_escape(bytes, len, text, sizeof(text));
-		log_put(line, "\"");
-		log_put(line, text);
-		log_put(line, "\"");
-		return;
+		break;
+	case LOG_FIELD_REQUEST:
+		log_request(text, field->text, (char)field->len,
+		    (uint64_t)field->number);
+		break;
 	case LOG_FIELD_INT:
 		log_put_number(line, field->number);
 		return;
 	case LOG_FIELD_UINT:
 		log_put_digits(line, (uint64_t)field->number, 1);
 		return;
-	case LOG_FIELD_REQUEST:
-		log_request(text, field->text, (char)field->len,
-		    (uint64_t)field->number);
-		log_put(line, "\"");
-		log_put(line, text);
-		log_put(line, "\"");
-		return;
 	case LOG_FIELD_BOOL:
 	case LOG_FIELD_END:
 		log_put(line, field->number != 0 ? "true" : "false");
 		return;
 	}
+	log_put(line, "\"");
+	log_put(line, text);
+	log_put(line, "\"");
 }
 
 static void

@@ -42,34 +42,22 @@ struct log_field {
 	int64_t number;
 };
 
-#define LOG_TEXT(k, v)                         \
-	{                                      \
-		(k), LOG_FIELD_TEXT, (v), 0, 0 \
+#define LOG_FIELD(k, kind, text, len, n)      \
+	{                                     \
+		(k), (kind), (text), (len), n \
 	}
-#define LOG_BYTES(k, v, n)                                      \
-	{                                                       \
-		(k), LOG_FIELD_BYTES, (const char *)(v), (n), 0 \
-	}
-#define LOG_INT(k, v)                                     \
-	{                                                 \
-		(k), LOG_FIELD_INT, NULL, 0, (int64_t)(v) \
-	}
-#define LOG_UINT(k, v)                                     \
-	{                                                  \
-		(k), LOG_FIELD_UINT, NULL, 0, (int64_t)(v) \
-	}
-#define LOG_BOOL(k, v)                                    \
-	{                                                 \
-		(k), LOG_FIELD_BOOL, NULL, 0, (v) ? 1 : 0 \
-	}
+#define LOG_TEXT(k, v) LOG_FIELD(k, LOG_FIELD_TEXT, v, 0, 0)
+#define LOG_BYTES(k, v, n) \
+	LOG_FIELD(k, LOG_FIELD_BYTES, (const char *)(v), n, 0)
+#define LOG_INT(k, v) LOG_FIELD(k, LOG_FIELD_INT, NULL, 0, (int64_t)(v))
+#define LOG_UINT(k, v) LOG_FIELD(k, LOG_FIELD_UINT, NULL, 0, (int64_t)(v))
+#define LOG_BOOL(k, v) LOG_FIELD(k, LOG_FIELD_BOOL, NULL, 0, (v) ? 1 : 0)
+
 /* "request":"RUN.l7", the id of one request in every process that has part in
  * it: c a connection, l a call of a model, t of a tool, m of an MCP client;
  * run NULL: the log's own sandbox; number 0: no such field. */
-#define LOG_REQUEST(run, letter, n)                                \
-	{                                                          \
-		"request", LOG_FIELD_REQUEST, (run), (letter), (n) \
-	}
-
+#define LOG_REQUEST(run, letter, n) \
+	LOG_FIELD("request", LOG_FIELD_REQUEST, run, letter, (int64_t)(n))
 /* The same text, for a message that carries it. */
 #define LOG_REQUEST_MAX 96U
 void log_request(char text_r[LOG_REQUEST_MAX], const char *run, char letter,

@@ -15,6 +15,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/agent/tool_job.h"
 #include "supervisor/agent/tool_refusal.h"
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/host/work_place.h"
@@ -30,16 +31,6 @@ enum tool_session_state {
 	TOOL_SESSION_OPEN,    /* it lives, or comes to life */
 	TOOL_SESSION_CLOSING, /* one of its parts ended, or it was told to */
 	TOOL_SESSION_ENDED
-};
-
-struct tool_session_job {
-	bool used;
-	uint64_t id;     /* the pool's */
-	uint64_t work;   /* the gate's; 0: not sent yet */
-	uint64_t number; /* of the agent's request */
-	bool list, has_tool;
-	char tool[129];
-	int args_fd; /* until it is sent */
 };
 
 struct tool_session {
@@ -63,7 +54,7 @@ struct tool_session {
 	bool once;  /* a tool pack: one call, then it ends */
 	bool taken; /* it has that call */
 	struct sandbox_outcome outcome;
-	struct tool_session_job jobs[TOOL_POOL_CALLS_MAX];
+	struct tool_job jobs[TOOL_POOL_CALLS_MAX];
 	char code[RUN_ENTRY_CODE_MAX]; /* for jobs that wait at the end */
 };
 
@@ -120,7 +111,7 @@ tool_session_spent(struct tool_session *session, const char *code)
 }
 
 static void
-tool_session_answer(struct tool_session *session, struct tool_session_job *job,
+tool_session_answer(struct tool_session *session, struct tool_job *job,
     const char *code, const char *detail, int fd)
 {
 	uint64_t id = job->id;
@@ -145,23 +136,14 @@ tool_session_fail_jobs(struct tool_session *session)
 }
 
 static void
-tool_session_send(struct tool_session *session, struct tool_session_job *job)
+tool_session_send(struct tool_session *session, struct tool_job *job)
 {
-	char request[LOG_REQUEST_MAX];
-	int fd = job->args_fd;
-
-	job->args_fd = -1;
-	log_request(request, NULL, 't', job->number);
-	log_event(LOG_INFO_LEVEL, "tool_call", LOG_TEXT("request", request),
-	    LOG_TEXT("package", session->slug),
-	    LOG_TEXT("to", work_place_id(session->place)));
-	if (gate_part_work(session->gate, job->list,
-		job->has_tool ? job->tool : NULL, request, fd,
-		&job->work) != RESULT_OK)
+	if (tool_job_send(job, session->gate, session->slug,
+		work_place_id(session->place)) != RESULT_OK)
 		tool_session_close(session, "gate_died", "a job is not sent");
 }
 
-static struct tool_session_job *
+static struct tool_job *
 tool_session_free_job(struct tool_session *session)
 {
 	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
@@ -175,7 +157,7 @@ void
 tool_session_call(
     struct tool_session *session, const struct tool_pool_call *call)
 {
-	struct tool_session_job *job = tool_session_free_job(session);
+	struct tool_job *job = tool_session_free_job(session);
 	int fd = call->args_fd;
 
 	if (job == NULL || session->state != TOOL_SESSION_OPEN) {
@@ -187,7 +169,7 @@ tool_session_call(
 		    tool_refusal_sentence(code), -1, session->context);
 		return;
 	}
-	*job = (struct tool_session_job){.used = true,
+	*job = (struct tool_job){.used = true,
 	    .id = call->id,
 	    .number = call->number,
 	    .list = call->list,
@@ -204,7 +186,7 @@ void
 tool_session_cancel(struct tool_session *session, uint64_t id)
 {
 	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
-		struct tool_session_job *job = &session->jobs[i];
+		struct tool_job *job = &session->jobs[i];
 
 		if (!job->used || job->id != id)
 			continue;
@@ -242,7 +224,7 @@ tool_session_on_gate_answer(
 		detail = "the package's gate gave no result";
 	}
 	for (size_t i = 0; i < TOOL_POOL_CALLS_MAX; i++) {
-		struct tool_session_job *job = &session->jobs[i];
+		struct tool_job *job = &session->jobs[i];
 
 		if (job->used && job->work == id) {
 			tool_session_answer(session, job, code, detail, fd);
