@@ -13,6 +13,7 @@
 #include "supervisor/unpack/collect.h"
 #include "supervisor/unpack/describe.h"
 #include "supervisor/unpack/job_options.h"
+#include "supervisor/unpack/layer_source.h"
 #include "supervisor/unpack/pack_judge.h"
 #include "supervisor/unpack/tar_write.h"
 #include "supervisor/unpack/tree_digest.h"
@@ -372,6 +373,24 @@ job_table_collect(struct job_options *job)
 	return collect_run(job->io, job->fds, &bound, &job->result);
 }
 
+static enum result
+job_table_layer(struct job_options *job)
+{
+	const struct layer_source_spec spec = {job->max_bytes, job->max_files};
+	struct layer_source_total total;
+	enum result result;
+
+	unpack_out_init(&job_table_out, job->io, job->fds[1]);
+	result = layer_source_read(
+	    job->io, job->fds[0], &spec, &job_table_out, &total);
+	if (result != RESULT_OK)
+		return result;
+	job->result = json_pack("{s:s,s:I,s:I,s:I}", "diff_id", total.diff_id,
+	    "entries", (json_int_t)total.entries, "bytes",
+	    (json_int_t)total.bytes, "skipped", (json_int_t)total.skipped);
+	return job->result != NULL ? RESULT_OK : RESULT_NO_MEMORY;
+}
+
 static const struct job_table_row job_table_table[] = {
     {UNPACK_JOB_HASH_TREE, JOB_OPTIONS_ROOT | JOB_OPTIONS_SEAL, 0,
 	job_table_hash_tree},
@@ -396,6 +415,7 @@ static const struct job_table_row job_table_table[] = {
     {UNPACK_JOB_MERGE, JOB_OPTIONS_ARCHIVE, 3, job_table_merge},
     {UNPACK_JOB_COLLECT, JOB_OPTIONS_TOTAL, COLLECT_FD_COUNT,
 	job_table_collect},
+    {UNPACK_JOB_LAYER, 0, 2, job_table_layer},
     {UNPACK_JOB_MANIFEST, JOB_OPTIONS_ROOT, 0, job_table_manifest},
     {NULL, 0, 0, NULL},
 };

@@ -54,6 +54,10 @@
  *                tree stream of what it was given; writes what collect.h
  *                says and answers {"complete"}
  *
+ * layer          {}                       fds: in (a plain tar, one layer of
+ *                an image), out (layer_stream.h); answers {"diff_id",
+ *                "entries","bytes","skipped"}
+ *
  * A stream of a failed job is cut: no end record, no end-of-archive block.
  * Cleaned trees have directories and 0755 files or 0644 files, owner 0, one
  * fixed mtime, and links that stay inside.
@@ -78,6 +82,7 @@
 #define UNPACK_JOB_PIP_REPORT "pip_report"
 #define UNPACK_JOB_MERGE "merge"
 #define UNPACK_JOB_COLLECT "collect"
+#define UNPACK_JOB_LAYER "layer"
 
 #define UNPACK_ROOTS_MAX 4U
 #define UNPACK_FILES_MAX 1000000U     /* entries of one tree */
