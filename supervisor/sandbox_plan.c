@@ -18,6 +18,7 @@
 #include "common/fd.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/native_plan.h"
+#include "supervisor/engine/oci_plan.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_plan_go.h"
 
@@ -73,7 +74,7 @@ sandbox_plan_engine(struct sandbox_plan *plan, const struct config *config,
 	plan->no_landlock = config_override(config, "no_landlock");
 	plan->volume_fast =
 	    strcmp(config_text(config, "sandbox.volume_check"), "fast") == 0;
-	plan->engine = engine_of(spec);
+	plan->engine = engine_of(config, spec);
 	return plan->engine->open(config, plan, fault);
 }
 
@@ -423,6 +424,7 @@ sandbox_plan_clear(struct sandbox_plan *plan)
 	free(plan->argv);
 	plan->argv = NULL;
 	native_plan_free(&plan->native);
+	oci_plan_free(&plan->oci);
 	fd_close(&plan->go_fd);
 	fd_close(&plan->secret_fd);
 	json_decref(plan->secrets);

@@ -22,6 +22,7 @@
 
 struct engine;      /* supervisor/engine/engine.h */
 struct native_plan; /* supervisor/engine/native_plan.h */
+struct oci_plan;    /* supervisor/engine/oci_plan.h */
 
 #define SANDBOX_PLAN_TEXT_MAX 256U
 
@@ -65,6 +66,7 @@ struct sandbox_plan {
 	char mount_targets[SANDBOX_MOUNTS_MAX][INIT_PATH_MAX];
 	struct run_argv *argv;      /* owned; of a container */
 	struct native_plan *native; /* owned; of a native sandbox */
+	struct oci_plan *oci;       /* owned; of an OCI runtime's */
 	int go_fd, secret_fd;       /* owned; secret_fd -1: no secrets */
 	json_t *secrets;            /* owned; their names, for the record */
 	int streams[3];             /* owned duplicates */

@@ -239,6 +239,8 @@ sandbox_steps_start_client(
 	call.argv = start.argv;
 	call.hide_unified = start.hide_unified;
 	call.die_with_us = start.die_with_us;
+	call.place = start.place;
+	call.place_context = start.place_context;
 	plan->facts.socket = wiring_socket(sandbox->wiring);
 	(void)run_lock_note(&plan->lock, &plan->facts);
 	result = wiring_pass(sandbox->wiring, plan->streams, &passed);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Makes control groups (see the header). Called by engine_native.c and gc;
+ * Makes control groups (see the header). Called by engine_native.c,
+ * engine_oci.c and gc;
  * must never limit or kill a group that is not named after a run of ours.
  */
 #include "supervisor/engine/cgroup_make.h"
@@ -155,6 +156,68 @@ cgroup_make_name(struct cgroup *groups, const char *run)
 	}
 }
 
+/* "cpu,cpuacct" (up to end) has the controller; none is that of v2. */
+static bool
+cgroup_make_has(const char *list, const char *end, const char *controller)
+{
+	size_t len = strlen(controller);
+
+	while (list < end && len > 0) {
+		size_t word = strcspn(list, ",:");
+
+		if (word == len && strncmp(list, controller, len) == 0)
+			return true;
+		list += word + 1;
+	}
+	return len == 0 && list == end;
+}
+
+/* One line of /proc/self/cgroup: a v1 hierarchy without a limit of ours. */
+static void
+cgroup_make_rest_line(
+    struct cgroup *groups, const char *mountinfo, const char *line)
+{
+	struct cgroup_dir *dir = &groups->dirs[groups->count];
+	const char *from = strchr(line, ':');
+	const char *path = from == NULL ? NULL : strchr(from + 1, ':');
+	size_t len = path == NULL ? 0 : (size_t)(path - from - 1);
+
+	if (len == 0 || len >= sizeof(dir->controllers) ||
+	    groups->count >= CGROUP_DIRS_MAX)
+		return;
+	for (size_t i = 0; i < CGROUP_MAKE_COUNT; i++) {
+		if (cgroup_make_has(from + 1, path, cgroup_make_controllers[i]))
+			return;
+	}
+	memcpy(dir->controllers, from + 1, len);
+	dir->controllers[len] = '\0';
+	if (cgroup_locate(mountinfo, dir->controllers, "", dir->path,
+		sizeof(dir->path)) &&
+	    strlen(dir->path) + strlen(groups->id) + 2 < sizeof(dir->path)) {
+		(void)strcat(dir->path, "/");
+		(void)strcat(dir->path, groups->id);
+		groups->count++;
+	}
+}
+
+void
+cgroup_make_rest(struct cgroup *groups)
+{
+	char *mountinfo, *own, *save = NULL;
+
+	if (groups->count != CGROUP_MAKE_COUNT)
+		return; /* v2 has one hierarchy */
+	mountinfo = cgroup_make_read("/proc/self/mountinfo");
+	own = cgroup_make_read("/proc/self/cgroup");
+	if (mountinfo != NULL && own != NULL) {
+		for (char *line = strtok_r(own, "\n", &save); line != NULL;
+		     line = strtok_r(NULL, "\n", &save))
+			cgroup_make_rest_line(groups, mountinfo, line);
+	}
+	free(mountinfo);
+	free(own);
+}
+
 static enum result
 cgroup_make_write(const char *dir, const char *file, const char *text,
     char *detail_r, size_t size)
@@ -247,6 +310,20 @@ cgroup_make(const struct cgroup *groups, const struct cgroup_limits *limits,
 	return result;
 }
 
+/* "4:memory:/name" of the group's own hierarchy, and its name. */
+static bool
+cgroup_make_is_line(
+    const char *line, const struct cgroup_dir *dir, const char *id)
+{
+	const char *from = strchr(line, ':');
+	const char *path = from == NULL ? NULL : strchr(from + 1, ':');
+	size_t len = strlen(line), end = strlen(id);
+
+	return path != NULL && end > 0 && len > end &&
+	       cgroup_make_has(from + 1, path, dir->controllers) &&
+	       line[len - end - 1] == '/' && strcmp(line + len - end, id) == 0;
+}
+
 enum result
 cgroup_make_check(const struct cgroup *groups, pid_t pid,
     struct cgroup *groups_r, char *detail_r, size_t detail_size)
@@ -265,10 +342,9 @@ cgroup_make_check(const struct cgroup *groups, pid_t pid,
 	}
 	for (line = strtok_r(text, "\n", &save); line != NULL;
 	     line = strtok_r(NULL, "\n", &save)) {
-		size_t len = strlen(line), end = strlen(groups->id);
-
-		inside += end > 0 && len > end &&
-			  strcmp(line + len - end, groups->id) == 0;
+		for (size_t i = 0; i < groups->count; i++)
+			inside += cgroup_make_is_line(
+			    line, &groups->dirs[i], groups->id);
 	}
 	free(text);
 	groups_r->count = groups->count;
@@ -294,6 +370,7 @@ cgroup_make_end(const char *run)
 	if (cgroup_make_find(&groups) != RESULT_OK)
 		return true; /* none could be made */
 	cgroup_make_name(&groups, run);
+	cgroup_make_rest(&groups);
 	for (unsigned i = 0; i < CGROUP_MAKE_ROUNDS; i++) {
 		if (cgroup_kill(&groups) == 0 &&
 		    cgroup_kill_remove(&groups) == 0)
@@ -333,6 +410,7 @@ cgroup_make_drop(const char *run)
 	if (cgroup_make_find(&groups) != RESULT_OK)
 		return true; /* none could be made */
 	cgroup_make_name(&groups, run);
+	cgroup_make_rest(&groups);
 	return cgroup_kill_remove(&groups) == 0;
 }
 

@@ -23,6 +23,10 @@ enum result cgroup_make_find(struct cgroup *parents_r);
 /* Parents become the groups of this run; nothing is made yet. */
 void cgroup_make_name(struct cgroup *groups, const char *run);
 
+/* On v1 the groups of the same name in the other hierarchies too, where a
+ * runtime makes them: to be emptied and removed, never made. */
+void cgroup_make_rest(struct cgroup *groups);
+
 /* Make them and write the limits. What was made stays to be removed. */
 enum result cgroup_make(const struct cgroup *groups,
     const struct cgroup_limits *limits, char *detail_r, size_t detail_size);

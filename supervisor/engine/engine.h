@@ -28,6 +28,8 @@ struct engine_start {
 	const char *const *argv;
 	int more_fd; /* passed behind init's; borrowed; -1: none */
 	bool hide_unified, die_with_us; /* engine_spawn.h */
+	int (*place)(const void *context);
+	const void *place_context; /* borrowed from the plan */
 };
 
 struct engine {
@@ -60,8 +62,10 @@ struct engine {
 
 extern const struct engine engine_podman;
 extern const struct engine engine_native;
+extern const struct engine engine_oci;
 
-/* The one a spec asks for. */
-const struct engine *engine_of(const struct sandbox_spec *spec);
+/* The one a spec and the configuration ask for. */
+const struct engine *engine_of(
+    const struct config *config, const struct sandbox_spec *spec);
 
 #endif

@@ -197,7 +197,9 @@ engine_call_spawn(struct engine_call *call, const struct engine_call_spec *spec,
 	    .umask = 022, /* its files inside are for another uid */
 	    .folder = spec->files->dir,
 	    .hide_unified = spec->hide_unified,
-	    .die_with_us = spec->die_with_us};
+	    .die_with_us = spec->die_with_us,
+	    .place = spec->place,
+	    .place_context = spec->place_context};
 	enum result result;
 
 	if (spec->stdout_fd < 0 && pipe2(out, O_CLOEXEC) != 0)

@@ -41,6 +41,8 @@ struct engine_call_spec {
 	size_t output_max;              /* more output ends the call */
 	unsigned timeout_ms;            /* 0: none (a sandbox's own client) */
 	bool hide_unified, die_with_us; /* engine_spawn.h */
+	int (*place)(const void *context);
+	const void *place_context;
 };
 
 enum result engine_call_start(struct event_base *base,

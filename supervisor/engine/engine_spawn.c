@@ -94,6 +94,12 @@ engine_spawn_exec(const struct engine_spawn_child *child)
 	(void)umask(spec->umask);
 	if (setsid() < 0 || (spec->folder != NULL && chdir(spec->folder) != 0))
 		goto out;
+	if (spec->place != NULL) {
+		errno = spec->place(spec->place_context);
+		if (errno != 0)
+			goto out;
+	}
+	/* After it: a change of ids takes this away. */
 	if (spec->die_with_us &&
 	    (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 		getppid() != child->parent))

@@ -33,6 +33,10 @@ struct engine_spawn_spec {
 	/* Leave the cgroup mount "/sys/fs/cgroup/unified" out of its view
 	 * (a mount namespace of its own). */
 	bool hide_unified;
+	/* Called in the child before all else that can fail, NULL: nothing.
+	 * Makes system calls and nothing else; 0 or errno. */
+	int (*place)(const void *context);
+	const void *place_context;
 };
 
 /* Fork and exec in a session of its own. Returns after the exec worked;

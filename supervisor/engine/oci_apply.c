@@ -70,8 +70,8 @@ static enum result oci_apply_drop(int dir, const char *name, unsigned depth);
 static enum result
 oci_apply_clear(int dir, const char *name, unsigned depth)
 {
-	int fd = openat(
-	    dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	int fd =
+	    openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	enum result result = RESULT_OK;
 	struct dirent *entry;
@@ -183,8 +183,8 @@ oci_apply_content(struct oci_apply *apply, int fd)
 	uint64_t left = apply->header.size;
 
 	while (left > 0) {
-		size_t most = left < sizeof(bytes) ? (size_t)left
-						   : sizeof(bytes);
+		size_t most =
+		    left < sizeof(bytes) ? (size_t)left : sizeof(bytes);
 
 		if (fread(bytes, 1, most, apply->stream) != most)
 			return oci_apply_fail(apply, "is cut", 0);
@@ -283,8 +283,8 @@ oci_apply_made(struct oci_apply *apply)
 	    oci_apply_place(apply->root, apply->path, &name);
 
 	if (parent < 0)
-		return oci_apply_fail(apply,
-		    "lies behind a link or a file of the image", errno);
+		return oci_apply_fail(
+		    apply, "lies behind a link or a file of the image", errno);
 	if (apply->header.type == LAYER_STREAM_DIR)
 		result = oci_apply_dir(apply, parent, name);
 	else if (apply->header.type == LAYER_STREAM_FILE)
@@ -317,8 +317,8 @@ oci_apply_next(struct oci_apply *apply)
 	    header->magic != LAYER_STREAM_MAGIC ||
 	    header->type < LAYER_STREAM_DIR ||
 	    header->type > LAYER_STREAM_END ||
-	    !oci_apply_text(apply, apply->path, sizeof(apply->path),
-		header->path_len) ||
+	    !oci_apply_text(
+		apply, apply->path, sizeof(apply->path), header->path_len) ||
 	    !oci_apply_text(apply, apply->target, sizeof(apply->target),
 		header->target_len) ||
 	    (header->size != 0 && header->type != LAYER_STREAM_FILE) ||
@@ -361,16 +361,19 @@ oci_apply(int root_fd, int stream_fd, char *detail_r, size_t detail_size)
 	struct oci_apply apply = {
 	    .root = root_fd, .detail = detail_r, .detail_size = detail_size};
 	int own = fcntl(stream_fd, F_DUPFD_CLOEXEC, 3);
+	mode_t before = umask(022);
 	enum result result;
 
 	apply.stream = own < 0 ? NULL : fdopen(own, "r");
 	if (apply.stream == NULL) {
 		fd_close(&own);
+		(void)umask(before);
 		return oci_apply_fail(&apply, "cannot be read", errno);
 	}
 	result = oci_apply_pass(&apply, true);
 	if (result == RESULT_OK)
 		result = oci_apply_pass(&apply, false);
 	(void)fclose(apply.stream);
+	(void)umask(before);
 	return result;
 }

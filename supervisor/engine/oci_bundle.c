@@ -8,6 +8,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/init/init_protocol.h"
+
 #define OCI_BUNDLE_SHM "size=16777216"
 
 /* Own processes, IPC objects, names, mounts, view of groups; a network with
@@ -24,8 +26,8 @@ static const char *const oci_bundle_frozen[] = {"/proc/bus", "/proc/fs",
     "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", NULL};
 
 /* No capability in any set. */
-static const char *const oci_bundle_sets[] = {"bounding", "effective",
-    "inheritable", "permitted", "ambient", NULL};
+static const char *const oci_bundle_sets[] = {
+    "bounding", "effective", "inheritable", "permitted", "ambient", NULL};
 
 /* /proc does not list what may not be looked into, init above all; /sys is
  * not there. */
@@ -68,8 +70,8 @@ oci_bundle_tmpfs(json_t *mounts, const struct run_argv_input *input,
 	const char *options[] = {"rw", tmpfs->exec ? "exec" : "noexec",
 	    "nosuid", "nodev", size, mode, uid, gid, NULL};
 
-	(void)snprintf(size, sizeof(size), "size=%llu",
-	    (unsigned long long)tmpfs->size);
+	(void)snprintf(
+	    size, sizeof(size), "size=%llu", (unsigned long long)tmpfs->size);
 	(void)snprintf(mode, sizeof(mode), "mode=%04o", tmpfs->mode);
 	(void)snprintf(
 	    uid, sizeof(uid), "uid=%u", tmpfs->owned ? input->uid : 0);
@@ -97,8 +99,8 @@ oci_bundle_places(const struct oci_bundle_spec *spec)
 	for (size_t i = 0; i < input->mount_count; i++) {
 		(void)snprintf(
 		    source, sizeof(source), "%s%zu", spec->volumes, i);
-		oci_bundle_mount(mounts, input->mounts[i].target, "bind",
-		    source, read_only);
+		oci_bundle_mount(
+		    mounts, input->mounts[i].target, "bind", source, read_only);
 	}
 	return mounts;
 }
@@ -106,9 +108,9 @@ oci_bundle_places(const struct oci_bundle_spec *spec)
 static void
 oci_bundle_limit(json_t *limits, const char *type, uint64_t value)
 {
-	(void)json_array_append_new(limits,
-	    json_pack("{s:s, s:I, s:I}", "type", type, "hard",
-		(json_int_t)value, "soft", (json_int_t)value));
+	(void)json_array_append_new(
+	    limits, json_pack("{s:s, s:I, s:I}", "type", type, "hard",
+			(json_int_t)value, "soft", (json_int_t)value));
 }
 
 static json_t *
@@ -127,12 +129,12 @@ oci_bundle_process(const struct oci_bundle_spec *spec)
 	oci_bundle_limit(limits, "RLIMIT_RTPRIO", 0);
 	if (spec->data_max != 0)
 		oci_bundle_limit(limits, "RLIMIT_DATA", spec->data_max);
-	return json_pack(
-	    "{s:b, s:{s:I, s:I, s:i, s:[]}, s:[s], s:[], s:s, s:o, s:b, s:o}",
+	return json_pack("{s:b, s:{s:I, s:I, s:i, s:[]}, s:[s, s], s:[], s:s, "
+			 "s:o, s:b, s:o}",
 	    "terminal", 0, "user", "uid", (json_int_t)input->uid, "gid",
 	    (json_int_t)input->gid, "umask", 022, "additionalGids", "args",
-	    input->entrypoint, "env", "cwd", "/", "capabilities", sets,
-	    "noNewPrivileges", 1, "rlimits", limits);
+	    input->entrypoint, INIT_WORD_FILTER, "env", "cwd", "/",
+	    "capabilities", sets, "noNewPrivileges", 1, "rlimits", limits);
 }
 
 static json_t *
@@ -145,10 +147,9 @@ oci_bundle_linux(const struct oci_bundle_spec *spec)
 		    spaces, json_pack("{s:s}", "type", oci_bundle_spaces[i]));
 	/* Ports from 0 in this namespace: direct mode listens on 443. */
 	all = json_pack("{s:o, s:{s:s}, s:o, s:o, s:s}", "namespaces", spaces,
-	    "sysctl", "net.ipv4.ip_unprivileged_port_start", "0",
-	    "maskedPaths", oci_bundle_list(oci_bundle_masked),
-	    "readonlyPaths", oci_bundle_list(oci_bundle_frozen),
-	    "rootfsPropagation", "private");
+	    "sysctl", "net.ipv4.ip_unprivileged_port_start", "0", "maskedPaths",
+	    oci_bundle_list(oci_bundle_masked), "readonlyPaths",
+	    oci_bundle_list(oci_bundle_frozen), "rootfsPropagation", "private");
 	if (spec->cgroup != NULL)
 		(void)json_object_set_new(
 		    all, "cgroupsPath", json_string(spec->cgroup));
@@ -167,14 +168,12 @@ oci_bundle_make(const struct oci_bundle_spec *spec, json_t **config_r)
 	*config_r = json_pack("{s:s, s:o, s:{s:s, s:b}, s:s, s:o, s:o}",
 	    "ociVersion", "1.0.2", "process", oci_bundle_process(spec), "root",
 	    "path", spec->root, "readonly", 1, "hostname", OCI_BUNDLE_HOSTNAME,
-	    "mounts", oci_bundle_places(spec), "linux",
-	    oci_bundle_linux(spec));
+	    "mounts", oci_bundle_places(spec), "linux", oci_bundle_linux(spec));
 	return *config_r != NULL ? RESULT_OK : RESULT_BAD;
 }
 
 static enum result
-oci_bundle_hosts(
-    const struct run_argv_input *input, char *text_r, size_t size)
+oci_bundle_hosts(const struct run_argv_input *input, char *text_r, size_t size)
 {
 	int len = snprintf(text_r, size,
 	    "127.0.0.1 localhost " OCI_BUNDLE_HOSTNAME "\n::1 localhost\n");
@@ -208,8 +207,8 @@ oci_bundle_texts(const struct run_argv_input *input,
 	    input->uid, input->gid);
 	(void)snprintf(texts_r[2].text, sizeof(texts_r[2].text),
 	    "root:x:0:\nnogroup:x:65534:\nsandbox:x:%u:\n", input->gid);
-	(void)snprintf(texts_r[3].text, sizeof(texts_r[3].text),
-	    OCI_BUNDLE_HOSTNAME "\n");
+	(void)snprintf(
+	    texts_r[3].text, sizeof(texts_r[3].text), OCI_BUNDLE_HOSTNAME "\n");
 	return oci_bundle_hosts(
 	    input, texts_r[0].text, sizeof(texts_r[0].text));
 }

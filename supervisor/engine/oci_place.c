@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <grp.h>
+#include <limits.h>
 #include <linux/magic.h>
 #include <sched.h>
 #include <string.h>
@@ -101,8 +102,8 @@ oci_place_map(const struct oci_place_map *map, pid_t target)
 	int status = 0;
 
 	if (child == 0) {
-		(void)execve(map->program, (char *const *)words,
-		    (char *const *)none);
+		(void)execve(
+		    map->program, (char *const *)words, (char *const *)none);
 		_exit(127);
 	}
 	while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR)
@@ -159,14 +160,16 @@ oci_place_hide(void)
 	if (statfs(OCI_PLACE_UNIFIED, &info) != 0 ||
 	    info.f_type != CGROUP2_SUPER_MAGIC)
 		return 0;
-	return mount("none", OCI_PLACE_UNIFIED, "tmpfs", MS_RDONLY, "size=4k")
-	       == 0 ? 0 : errno;
+	return mount("none", OCI_PLACE_UNIFIED, "tmpfs", MS_RDONLY,
+		   "size=4k") == 0
+		   ? 0
+		   : errno;
 }
 
 static int
 oci_place_space(const struct oci_place *place)
 {
-	int error = place->rootless ? oci_place_user(place)
+	int error = place->rootless             ? oci_place_user(place)
 		    : unshare(CLONE_NEWNS) == 0 ? 0
 						: errno;
 
@@ -177,8 +180,8 @@ oci_place_space(const struct oci_place *place)
 	error = oci_place_hide();
 	if (error != 0)
 		return error;
-	if (mount("none", place->dir, "tmpfs",
-		MS_NOSUID | MS_NODEV | MS_NOEXEC, "size=8m,mode=0700") != 0 ||
+	if (mount("none", place->dir, "tmpfs", MS_NOSUID | MS_NODEV | MS_NOEXEC,
+		"size=8m,mode=0700") != 0 ||
 	    chdir(place->dir) != 0)
 		return errno;
 	return 0;
@@ -187,8 +190,8 @@ oci_place_space(const struct oci_place *place)
 static int
 oci_place_fill(const struct oci_place *place)
 {
-	static const char *const dirs[] = {OCI_PLACE_ROOT, OCI_PLACE_STATE,
-	    OCI_PLACE_BUNDLE, OCI_PLACE_OWN};
+	static const char *const dirs[] = {
+	    OCI_PLACE_ROOT, OCI_PLACE_STATE, OCI_PLACE_BUNDLE, OCI_PLACE_OWN};
 	int error = 0;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
@@ -202,9 +205,8 @@ oci_place_fill(const struct oci_place *place)
 	if (chdir(OCI_PLACE_OWN) != 0)
 		return errno;
 	for (size_t i = 0; i < OCI_BUNDLE_TEXTS && error == 0; i++)
-		error = oci_place_write(place->texts[i].path,
-		    O_CREAT | O_EXCL, place->texts[i].text,
-		    strlen(place->texts[i].text));
+		error = oci_place_write(place->texts[i].path, O_CREAT | O_EXCL,
+		    place->texts[i].text, strlen(place->texts[i].text));
 	if (chdir("..") != 0)
 		return errno;
 	if (error == 0)
@@ -213,7 +215,43 @@ oci_place_fill(const struct oci_place *place)
 	return error;
 }
 
-/* The descriptors' own directories, whatever is at their names by now. */
+/* fd becomes the same directory as this mount namespace has it: one that
+ * was opened outside cannot be mounted. */
+static int
+oci_place_reopen(int fd, const char *name)
+{
+	char path[PATH_MAX];
+	ssize_t len = readlink(name, path, sizeof(path) - 1);
+	struct stat before, after;
+	int found;
+
+	if (len <= 0)
+		return ENOENT;
+	path[len] = '\0';
+	found = open(path, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (found < 0 || fstat(fd, &before) != 0 || fstat(found, &after) != 0)
+		return errno;
+	if (before.st_ino != after.st_ino || before.st_dev != after.st_dev)
+		return ESTALE;
+	if (dup3(found, fd, O_CLOEXEC) < 0)
+		return errno;
+	(void)close(found);
+	return 0;
+}
+
+/* The directories that were opened and judged, whatever is at their names
+ * by now. */
+static int
+oci_place_reopen_all(const struct oci_place *place)
+{
+	int error = oci_place_reopen(place->root.fd, place->root.name);
+
+	for (size_t i = 0; i < place->volume_count && error == 0; i++)
+		error = oci_place_reopen(
+		    place->volumes[i].fd, place->volumes[i].name);
+	return error;
+}
+
 static int
 oci_place_mounts(const struct oci_place *place)
 {
@@ -225,7 +263,8 @@ oci_place_mounts(const struct oci_place *place)
 	for (size_t i = 0; i < place->volume_count; i++) {
 		target[sizeof(target) - 2] = (char)('0' + i);
 		if (mkdir(target, 0755) != 0 ||
-		    mount(place->volumes[i], target, NULL, MS_BIND, NULL) != 0)
+		    mount(place->volumes[i].name, target, NULL, MS_BIND,
+			NULL) != 0)
 			return errno;
 	}
 	return 0;
@@ -243,6 +282,8 @@ oci_place_enter(const void *context)
 		error = oci_place_space(place);
 	if (error == 0)
 		error = oci_place_fill(place);
+	if (error == 0)
+		error = oci_place_reopen_all(place);
 	if (error == 0)
 		error = oci_place_mounts(place);
 	return error;

@@ -30,6 +30,13 @@ struct oci_place_map {
 	char own[16], inside[16], outside[16];
 };
 
+/* A directory that is open: its descriptor (borrowed), and the name of that
+ * in /proc. */
+struct oci_place_source {
+	int fd;
+	char name[32];
+};
+
 struct oci_place {
 	char dir[OCI_PLACE_PATH_MAX]; /* an empty directory of ours */
 	/* Files whose writer joins a group; count 0: none. */
@@ -37,8 +44,9 @@ struct oci_place {
 	size_t join_count;
 	bool rootless;
 	struct oci_place_map maps[2]; /* rootless: uid, gid */
-	char layers[96];  /* options of the root's overlay */
-	char volumes[RUN_ARGV_MOUNTS_MAX][32]; /* /proc/self/fd/N */
+	struct oci_place_source root;
+	char layers[96]; /* options of the root's overlay */
+	struct oci_place_source volumes[RUN_ARGV_MOUNTS_MAX];
 	size_t volume_count;
 	/* Below dir; parents first. */
 	char dirs[OCI_PLACE_DIRS_MAX][OCI_PLACE_DIR_MAX];

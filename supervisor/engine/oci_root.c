@@ -84,8 +84,8 @@ oci_root_seal(struct oci_root *root)
 	if (text != NULL)
 		result = state_dir_lock(&root->part, &lock, &fault);
 	if (result == RESULT_OK)
-		result = state_dir_write(&root->part, OCI_ROOT_SEAL, 0600,
-		    text, strlen(text), &fault);
+		result = state_dir_write(&root->part, OCI_ROOT_SEAL, 0600, text,
+		    strlen(text), &fault);
 	json_decref(facts);
 	free(text);
 	return result == RESULT_OK
@@ -102,12 +102,12 @@ oci_root_is_sealed(const struct state_dir *dir, int fd)
 	size_t len = 0;
 	bool same = false;
 
-	if (facts != NULL && state_dir_read(dir, OCI_ROOT_SEAL, STATE_DIR_OURS,
-				 OCI_ROOT_SEAL_MAX, &bytes, &len,
-				 &fault) == RESULT_OK)
-		same = json_field_parse(bytes, len, &seal, &fault) ==
-			   RESULT_OK &&
-		       json_equal(seal, facts) == 1;
+	if (facts != NULL &&
+	    state_dir_read(dir, OCI_ROOT_SEAL, STATE_DIR_OURS,
+		OCI_ROOT_SEAL_MAX, &bytes, &len, &fault) == RESULT_OK)
+		same =
+		    json_field_parse(bytes, len, &seal, &fault) == RESULT_OK &&
+		    json_equal(seal, facts) == 1;
 	free(bytes);
 	json_decref(seal);
 	json_decref(facts);
@@ -128,8 +128,8 @@ oci_root_find(struct oci_root *root, int *root_fd_r)
 	result = state_dir_open(path, STATE_DIR_OURS, &dir, &fault);
 	if (result != RESULT_OK) {
 		if (fault.text[0] != '\0')
-			(void)snprintf(root->detail, root->detail_size, "%s",
-			    fault.text);
+			(void)snprintf(
+			    root->detail, root->detail_size, "%s", fault.text);
 		return result;
 	}
 	*root_fd_r = openat(
@@ -223,8 +223,8 @@ oci_root_fill(struct oci_root *root)
 {
 	struct oci_image_layers layers;
 	char path[STATE_DIR_PATH_MAX + 8];
-	enum result result = oci_store_layers(root->host, root->image, &layers,
-	    root->detail, root->detail_size);
+	enum result result = oci_store_layers(
+	    root->host, root->image, &layers, root->detail, root->detail_size);
 	int source FD_CLEANUP = -1;
 
 	(void)snprintf(path, sizeof(path), "%s/source", root->part.path);

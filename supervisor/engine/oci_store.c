@@ -34,9 +34,10 @@ oci_store_call(const struct engine_host *host, const char *const *argv,
 	    .stdout_fd = -1,
 	    .output_max = 65536,
 	    .timeout_ms = timeout_ms};
+	size_t len = 0;
 
 	return engine_call_wait(
-	    &call, output_r, NULL, NULL, detail_r, detail_size);
+	    &call, output_r, &len, NULL, detail_r, detail_size);
 }
 
 /* The engine's id of the image: a name in its store, nothing more. */
@@ -47,8 +48,8 @@ oci_store_id(const struct engine_host *host, const char *image,
 	const char *argv[] = {host->memory.podman, "image", "inspect",
 	    "--format={{.Id}}", "--", image, NULL};
 	char *output = NULL;
-	enum result result = oci_store_call(host, argv, OCI_STORE_INSPECT_MS,
-	    &output, detail_r, detail_size);
+	enum result result = oci_store_call(
+	    host, argv, OCI_STORE_INSPECT_MS, &output, detail_r, detail_size);
 
 	if (result == RESULT_OK) {
 		output[strcspn(output, "\n")] = '\0';
@@ -105,8 +106,7 @@ oci_store_path(const struct engine_host *host,
 	unsigned char coded[2 * sizeof(key)];
 	int len;
 
-	(void)snprintf(
-	    key, sizeof(key), "%ssha256:%s", prefix, digest->hex);
+	(void)snprintf(key, sizeof(key), "%ssha256:%s", prefix, digest->hex);
 	(void)EVP_EncodeBlock(
 	    coded, (const unsigned char *)key, (int)strlen(key));
 	len = snprintf(path_r, size, "%s/%s-images/%s/=%s", memory->graph_root,

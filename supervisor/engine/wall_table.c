@@ -61,13 +61,16 @@ static const struct wall_table_row wall_table_rows[] = {
     {INIT_WALL_CONTROL_SCHED, {0}},
 };
 
-/* Without an engine /proc does not even list init, and there is no root in
- * the user namespace to become. */
-static const struct wall_table_row wall_table_native[] = {
+/* Where /proc does not even list init. */
+static const struct wall_table_row wall_table_hidden[] = {
     {INIT_WALL_INIT_MEMORY, {ENOENT}},
     {INIT_WALL_INIT_ENVIRON, {ENOENT}},
     {INIT_WALL_INIT_FD, {ENOENT}},
     {INIT_WALL_INIT_ROOT, {ENOENT}},
+};
+
+/* Without an engine there is no root in the user namespace to become. */
+static const struct wall_table_row wall_table_native[] = {
     {INIT_WALL_SETUID, {EINVAL}},
 };
 
@@ -156,6 +159,9 @@ wall_table_outcome(const struct init_report *report, enum init_wall wall,
 	if (expected->native)
 		row = wall_table_row(wall, wall_table_native,
 		    sizeof(wall_table_native) / sizeof(*row));
+	if (row == NULL && (expected->native || expected->hides_init))
+		row = wall_table_row(wall, wall_table_hidden,
+		    sizeof(wall_table_hidden) / sizeof(*row));
 	if (row == NULL)
 		row = wall_table_row(wall, wall_table_rows,
 		    sizeof(wall_table_rows) / sizeof(*row));

@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "supervisor/init/init_channel.h"
+#include "supervisor/init/init_filter.h"
 #include "supervisor/init/init_layers.h"
 #include "supervisor/init/init_listen.h"
 #include "supervisor/init/init_relay.h"
@@ -329,11 +330,15 @@ init_reap(struct init *init)
 }
 
 int
-init_run(void)
+init_run(bool own_filter)
 {
 	static struct init init = {
 	    .state = INIT_STATE_SETUP, .workload = {.report_fd = -1}};
 
+	int error = own_filter ? init_filter_own() : 0;
+
+	if (error != 0)
+		init_die(INIT_STEP_FILTER, error, INIT_EXIT_START);
 	init_protect(&init);
 	init_receive_setup(&init);
 	init_prepare(&init);

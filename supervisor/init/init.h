@@ -5,7 +5,12 @@
 #ifndef SUPERVISOR_INIT_H
 #define SUPERVISOR_INIT_H
 
-/* Does not return; ends with an init_exit (init_protocol.h). */
-int init_run(void);
+#include <stdbool.h>
+
+#include "supervisor/init/init_protocol.h"
+
+/* Does not return; ends with an init_exit (init_protocol.h). own_filter: no
+ * runtime has installed a filter, so init does before its first word. */
+int init_run(bool own_filter);
 
 #endif

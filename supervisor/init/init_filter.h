@@ -21,4 +21,7 @@ extern const struct sock_fprog init_filter_owner;
  * 0 or errno; on errno the caller must exit. */
 int init_filter_enter(bool owner);
 
+/* The first of them for init itself, where no runtime has installed one. */
+int init_filter_own(void);
+
 #endif

@@ -22,6 +22,7 @@
 #define INIT_STDOUT_FD 6
 #define INIT_STDERR_FD 7
 #define INIT_FD_COUNT 5 /* podman --preserve-fds */
+#define INIT_WORD_FILTER "filter" /* argv[1]: install the filter yourself */
 
 #define INIT_LISTENERS_MAX 72U /* proxy, llm, tools, 64 direct, spare */
 #define INIT_PATH_MAX 256U
@@ -61,6 +62,7 @@ enum init_step {
 	INIT_STEP_TREE,
 	INIT_STEP_RELAY,
 	INIT_STEP_RECORD, /* a record it did not expect now */
+	INIT_STEP_FILTER,
 };
 
 /* Exit codes of init, which are the container's. */

@@ -17,7 +17,10 @@
 #define COUNT_MAX INT64_C(1000000000000)
 #define CONFIG_TABLE_SUGGEST_MAX 4U /* changes of a byte */
 
-static const char *const config_table_engines[] = {"auto", "podman", NULL};
+static const char *const config_table_engines[] = {
+    "auto", "podman", "oci", NULL};
+static const char *const config_table_runtimes[] = {
+    "auto", "crun", "runc", NULL};
 static const char *const config_table_overrides[] = {
     "no_landlock", "no_cgroup_limits", NULL};
 static const char *const config_table_levels[] = {
@@ -87,7 +90,11 @@ static const char *const config_table_opt_ins[] = {
 const struct config_key config_table[] = {
 	CHOICE("sandbox.engine", CONFIG_FIX, config_table_engines, "auto",
 	    "AGENTNODE_SANDBOX_ENGINE",
-	    "The container engine; auto takes the first that works."),
+	    "The container engine; auto takes the first that works; oci is a "
+	    "runtime without an engine."),
+	CHOICE("sandbox.runtime", CONFIG_FIX, config_table_runtimes, "auto",
+	    NULL,
+	    "The runtime of sandbox.engine oci; auto takes crun, then runc."),
 	TEXT("sandbox.image", CONFIG_IMAGE, 512, NULL,
 	    "The sandbox image, pinned by digest (name@sha256:...); "
 	    "'sandbox build', 'pull' and 'load' set it."),

@@ -35,8 +35,8 @@ layer_mark_read(char *path, size_t *len)
 	if (rest >= LAYER_MARK_PREFIX_LEN &&
 	    memcmp(name, LAYER_MARK_PREFIX, LAYER_MARK_PREFIX_LEN) == 0)
 		return LAYER_MARK_OTHER;
-	if (rest == 0 || (name[0] == '.' &&
-			     (rest == 1 || (rest == 2 && name[1] == '.'))))
+	if (rest == 0 ||
+	    (name[0] == '.' && (rest == 1 || (rest == 2 && name[1] == '.'))))
 		return LAYER_MARK_BAD;
 	memmove(path + at, name, rest);
 	*len = at + rest;

@@ -38,8 +38,7 @@ layer_source_next(struct layer_source *source, size_t *len_r)
 	    source->bytes, sizeof(source->bytes), len_r);
 
 	if (result == RESULT_OK)
-		result =
-		    tree_digest_put(source->digest, source->bytes, *len_r);
+		result = tree_digest_put(source->digest, source->bytes, *len_r);
 	return result;
 }
 
@@ -100,8 +99,8 @@ layer_source_content(struct layer_source *source, uint64_t size)
 	uint64_t done = 0;
 
 	for (;;) {
-		la_ssize_t got = archive_read_data(source->archive,
-		    source->content, sizeof(source->content));
+		la_ssize_t got = archive_read_data(
+		    source->archive, source->content, sizeof(source->content));
 		enum result result;
 
 		if (got < 0)

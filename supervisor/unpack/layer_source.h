@@ -8,6 +8,8 @@
 
 #include <stdint.h>
 
+#include "supervisor/init/tree_stream.h"
+#include "supervisor/unpack/unpack_jobs.h"
 #include "supervisor/unpack/unpack_out.h"
 
 struct layer_source_spec {

@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * An OCI runtime without an engine behind engine.h: root, bundle, control
+ * groups and the place it is started in are ours. Called by the sandbox's
+ * story; must never start without limits unless the named override says so.
+ */
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/engine/cgroup_make.h"
+#include "supervisor/engine/container_end.h"
+#include "supervisor/engine/engine.h"
+#include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/oci_plan.h"
+#include "supervisor/engine/oci_root.h"
+#include "supervisor/engine/wall_table.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/sandbox_plan.h"
+
+/* The one that the configuration names, else crun, else runc. */
+static enum result
+engine_oci_runtime(const struct config *config, struct oci_plan *oci)
+{
+	static const char *const known[] = {"crun", "runc"};
+	const char *wanted = config_text(config, "sandbox.runtime");
+
+	for (size_t i = 0; i < 2; i++) {
+		if (strcmp(wanted, "auto") != 0 &&
+		    strcmp(wanted, known[i]) != 0)
+			continue;
+		if (engine_call_find(known[i], oci->runtime,
+			sizeof(oci->runtime)) != RESULT_OK)
+			continue;
+		oci->is_crun = i == 0;
+		return RESULT_OK;
+	}
+	return RESULT_NOT_FOUND;
+}
+
+static enum result
+engine_oci_limits(const struct config *config, struct sandbox_plan *plan,
+    struct sandbox_plan_fault *fault)
+{
+	plan->no_limits = cgroup_make_find(&plan->oci->groups) != RESULT_OK;
+	if (!plan->no_limits || config_override(config, "no_cgroup_limits"))
+		return RESULT_OK;
+	return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
+	    "limits_unavailable",
+	    "no control group can be made for memory, processes and CPU time "
+	    "(rootless on cgroup v1?): run as root or with a delegated group "
+	    "of cgroup v2, or set sandbox.overrides to no_cgroup_limits");
+}
+
+static enum result
+engine_oci_open(const struct config *config, struct sandbox_plan *plan,
+    struct sandbox_plan_fault *fault)
+{
+	struct engine_host_fault host_fault;
+	char detail[400] = "";
+	enum result result =
+	    engine_host_open(config, plan->image, &plan->host, &host_fault);
+
+	if (result != RESULT_OK)
+		return sandbox_plan_fail(
+		    fault, result, host_fault.code, "%s", host_fault.detail);
+	plan->host_open = true;
+	if (oci_plan_new(&plan->oci) != RESULT_OK)
+		return sandbox_plan_fail(
+		    fault, RESULT_NO_MEMORY, "internal", "out of memory");
+	result = engine_oci_runtime(config, plan->oci);
+	if (result != RESULT_OK)
+		return sandbox_plan_fail(fault, result, "runtime_unusable",
+		    "the runtime of sandbox.runtime is not here: apt install "
+		    "crun, or runc");
+	result = engine_oci_limits(config, plan, fault);
+	if (result != RESULT_OK)
+		return result;
+	result = oci_root_open(config, &plan->host, plan->image,
+	    &plan->oci->root_fd, detail, sizeof(detail));
+	if (result != RESULT_OK)
+		return sandbox_plan_fail(
+		    fault, result, "image_refused", "%s", detail);
+	return RESULT_OK;
+}
+
+static enum result
+engine_oci_prepare(struct sandbox_plan *plan, const struct sandbox_spec *spec,
+    struct sandbox_plan_fault *fault)
+{
+	char name[RUN_ARGV_NAME_MAX];
+
+	(void)spec;
+	if (run_argv_name(plan->kind, plan->package, plan->lock.id, name,
+		sizeof(name)) != RESULT_OK)
+		return sandbox_plan_fail(fault, RESULT_BAD, "bad_spec",
+		    "kind or package of the sandbox must be letters, digits, "
+		    "'.', '_' and '-'");
+	(void)snprintf(plan->facts.name, sizeof(plan->facts.name),
+	    CGROUP_MAKE_PREFIX "%s", plan->lock.id);
+	cgroup_make_name(&plan->oci->groups, plan->lock.id);
+	return oci_plan_fill(plan, fault);
+}
+
+static enum result
+engine_oci_start(struct sandbox_plan *plan, struct engine_start *start_r,
+    struct cgroup *groups_r, char *detail_r, size_t detail_size)
+{
+	struct oci_plan *oci = plan->oci;
+	enum result result =
+	    cgroup_make(&oci->groups, &plan->limits, detail_r, detail_size);
+
+	*groups_r = oci->groups;
+	cgroup_make_rest(groups_r);
+	*start_r = (struct engine_start){.argv = oci->words,
+	    .more_fd = -1,
+	    .die_with_us = true,
+	    .place = oci_place_enter,
+	    .place_context = &oci->place};
+	return result;
+}
+
+static enum result
+engine_oci_find(const struct sandbox_plan *plan, pid_t pid,
+    struct cgroup *groups_r, char *detail_r, size_t detail_size)
+{
+	enum result result = cgroup_make_check(
+	    &plan->oci->groups, pid, groups_r, detail_r, detail_size);
+
+	cgroup_make_rest(groups_r);
+	return result;
+}
+
+static void
+engine_oci_expect(
+    const struct sandbox_plan *plan, struct wall_table_expected *expected)
+{
+	(void)plan;
+	expected->native = false;
+	expected->hides_init = true;
+}
+
+static enum result
+engine_oci_remove(struct container_end *end, bool client_clean)
+{
+	(void)client_clean;
+	return container_end_remove_groups(end);
+}
+
+const struct engine engine_oci = {
+    .name = "container",
+    .wiring = WIRING_FD,
+    .open = engine_oci_open,
+    .prepare = engine_oci_prepare,
+    .start = engine_oci_start,
+    .find = engine_oci_find,
+    .expect = engine_oci_expect,
+    .remove = engine_oci_remove,
+    .client_is_launcher = true,
+};
