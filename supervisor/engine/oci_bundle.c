@@ -36,7 +36,8 @@ static const struct {
 	const char *options[6];
 } oci_bundle_mounts[] = {
     {"/proc", "proc", {"nosuid", "noexec", "nodev", "hidepid=invisible"}},
-    {"/dev", "tmpfs", {"nosuid", "strictatime", "mode=755", "size=65536k"}},
+    {"/dev", "tmpfs",
+	{"nosuid", "noexec", "strictatime", "mode=755", "size=65536k"}},
     {"/dev/pts", "devpts",
 	{"nosuid", "noexec", "newinstance", "ptmxmode=0666", "mode=0620"}},
     {"/dev/shm", "tmpfs",

@@ -23,12 +23,12 @@
 #define OCI_PLACE_DIGITS 24
 
 enum result
-oci_place_dir(struct oci_place *place, const char *path)
+oci_place_dir(struct oci_place *place, const char *path, mode_t mode)
 {
 	for (const char *at = path; *at == '/'; at += strcspn(at, "/")) {
 		const char *end = at + 1 + strcspn(at + 1, "/");
 		size_t len = (size_t)(end - path);
-		char *dir = place->dirs[place->dir_count];
+		char *dir = place->dirs[place->dir_count].path;
 
 		if (place->dir_count >= OCI_PLACE_DIRS_MAX ||
 		    strlen(OCI_PLACE_OWN) + len >= OCI_PLACE_DIR_MAX)
@@ -36,7 +36,8 @@ oci_place_dir(struct oci_place *place, const char *path)
 		memcpy(dir, OCI_PLACE_OWN, strlen(OCI_PLACE_OWN));
 		memcpy(dir + strlen(OCI_PLACE_OWN), path, len);
 		dir[strlen(OCI_PLACE_OWN) + len] = '\0';
-		place->dir_count++;
+		place->dirs[place->dir_count++].mode =
+		    *end == '\0' ? mode : 0755;
 		at++;
 	}
 	return RESULT_OK;
@@ -199,7 +200,12 @@ oci_place_fill(const struct oci_place *place)
 			return errno;
 	}
 	for (size_t i = 0; i < place->dir_count; i++) {
-		if (mkdir(place->dirs[i], 0755) != 0 && errno != EEXIST)
+		const char *path = place->dirs[i].path;
+
+		if (mkdir(path, 0755) != 0 && errno != EEXIST)
+			return errno;
+		if (place->dirs[i].mode != 0755 &&
+		    chmod(path, place->dirs[i].mode) != 0)
 			return errno;
 	}
 	if (chdir(OCI_PLACE_OWN) != 0)

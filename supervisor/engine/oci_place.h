@@ -49,7 +49,10 @@ struct oci_place {
 	struct oci_place_source volumes[RUN_ARGV_MOUNTS_MAX];
 	size_t volume_count;
 	/* Below dir; parents first. */
-	char dirs[OCI_PLACE_DIRS_MAX][OCI_PLACE_DIR_MAX];
+	struct {
+		char path[OCI_PLACE_DIR_MAX];
+		mode_t mode;
+	} dirs[OCI_PLACE_DIRS_MAX];
 	size_t dir_count;
 	struct oci_bundle_text texts[OCI_BUNDLE_TEXTS];
 	char *config; /* owned: config.json */
@@ -64,8 +67,10 @@ struct oci_place {
 #define OCI_PLACE_OWN "own" /* the top layer of the root */
 
 /* A directory inside (absolute), with its parents, in the top layer of the
- * root: what a runtime mounts on. RESULT_TOO_LONG: there are too many. */
-enum result oci_place_dir(struct oci_place *place, const char *path);
+ * root: what a runtime mounts on. One runtime gives a tmpfs the mode of the
+ * directory below it. RESULT_TOO_LONG: there are too many. */
+enum result oci_place_dir(
+    struct oci_place *place, const char *path, mode_t mode);
 
 /* In the child alone: makes no allocation, returns 0 or errno. */
 int oci_place_enter(const void *place);

@@ -137,11 +137,12 @@ oci_plan_dirs(struct oci_place *place, const struct run_argv_input *input)
 	enum result result = RESULT_OK;
 
 	for (size_t i = 0; i < 3 && result == RESULT_OK; i++)
-		result = oci_place_dir(place, fixed[i]);
+		result = oci_place_dir(place, fixed[i], 0755);
 	for (size_t i = 0; i < input->tmpfs_count && result == RESULT_OK; i++)
-		result = oci_place_dir(place, input->tmpfs[i].target);
+		result = oci_place_dir(place, input->tmpfs[i].target,
+		    (mode_t)input->tmpfs[i].mode);
 	for (size_t i = 0; i < input->mount_count && result == RESULT_OK; i++)
-		result = oci_place_dir(place, input->mounts[i].target);
+		result = oci_place_dir(place, input->mounts[i].target, 0755);
 	return result;
 }
 
