@@ -64,7 +64,17 @@ def main():
                 lambda: root("Podman, root", "descriptors",
                              {"engine": "podman"}, world),
                 lambda: user("Podman, user", "descriptors",
-                             {"engine": "podman"}, world, account)):
+                             {"engine": "podman"}, world, account),
+                lambda: root("crun, root", "descriptors",
+                             {"engine": "oci", "runtime": "crun"}, world),
+                lambda: root("runc, root", "descriptors",
+                             {"engine": "oci", "runtime": "runc"}, world),
+                lambda: user("crun, user", "descriptors",
+                             {"engine": "oci", "runtime": "crun"}, world,
+                             account),
+                lambda: user("runc, user", "descriptors",
+                             {"engine": "oci", "runtime": "runc"}, world,
+                             account)):
             row = row()
             rows.append(row)
             row.selftest()
