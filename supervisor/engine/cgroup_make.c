@@ -180,7 +180,7 @@ cgroup_make_rest_line(
 	struct cgroup_dir *dir = &groups->dirs[groups->count];
 	const char *from = strchr(line, ':');
 	const char *path = from == NULL ? NULL : strchr(from + 1, ':');
-	size_t len = path == NULL ? 0 : (size_t)(path - from - 1);
+	size_t len = path == NULL ? 0 : (size_t)(path - from - 1), end;
 
 	if (len == 0 || len >= sizeof(dir->controllers) ||
 	    groups->count >= CGROUP_DIRS_MAX)
@@ -191,13 +191,16 @@ cgroup_make_rest_line(
 	}
 	memcpy(dir->controllers, from + 1, len);
 	dir->controllers[len] = '\0';
-	if (cgroup_locate(mountinfo, dir->controllers, "", dir->path,
-		sizeof(dir->path)) &&
-	    strlen(dir->path) + strlen(groups->id) + 2 < sizeof(dir->path)) {
-		(void)strcat(dir->path, "/");
-		(void)strcat(dir->path, groups->id);
-		groups->count++;
-	}
+	if (!cgroup_locate(
+		mountinfo, dir->controllers, "", dir->path, sizeof(dir->path)))
+		return;
+	len = strlen(dir->path);
+	end = strlen(groups->id) + 1;
+	if (len + 1 + end > sizeof(dir->path))
+		return;
+	dir->path[len] = '/';
+	memcpy(dir->path + len + 1, groups->id, end);
+	groups->count++;
 }
 
 void

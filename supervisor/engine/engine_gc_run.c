@@ -19,6 +19,7 @@
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
 #include "supervisor/engine/holder_kill.h"
+#include "supervisor/engine/oci_root.h"
 #include "supervisor/engine/run_lock.h"
 
 #define ENGINE_GC_RUN_OUTPUT_MAX (4U << 20)
@@ -278,6 +279,7 @@ engine_gc_run(const struct engine_host *host, json_t **report_r, char *detail_r,
 	if (*report_r == NULL)
 		return RESULT_NO_MEMORY;
 	cgroup_make_gc(&host->files, *report_r);
+	oci_root_gc(*report_r);
 	engine_gc_run_holders(&host->files);
 	result = engine_gc_run_each(
 	    host, engine_gc_run_remove, *report_r, detail_r, detail_size);

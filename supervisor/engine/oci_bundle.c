@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "supervisor/init/init_protocol.h"
+#include "supervisor/init/init.h"
 
 #define OCI_BUNDLE_SHM "size=16777216"
 
@@ -19,8 +19,8 @@ static const char *const oci_bundle_spaces[] = {
 
 /* What engines cover of /proc, covered here too. */
 static const char *const oci_bundle_masked[] = {"/proc/acpi", "/proc/asound",
-    "/proc/interrupts", "/proc/kcore", "/proc/key-users", "/proc/keys",
-    "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
+    "/proc/cmdline", "/proc/interrupts", "/proc/kcore", "/proc/key-users",
+    "/proc/keys", "/proc/latency_stats", "/proc/sched_debug", "/proc/scsi",
     "/proc/timer_list", "/proc/timer_stats", NULL};
 static const char *const oci_bundle_frozen[] = {"/proc/bus", "/proc/fs",
     "/proc/irq", "/proc/sys", "/proc/sysrq-trigger", NULL};

@@ -28,11 +28,12 @@ oci_place_dir(struct oci_place *place, const char *path, mode_t mode)
 	for (const char *at = path; *at == '/'; at += strcspn(at, "/")) {
 		const char *end = at + 1 + strcspn(at + 1, "/");
 		size_t len = (size_t)(end - path);
-		char *dir = place->dirs[place->dir_count].path;
+		char *dir;
 
 		if (place->dir_count >= OCI_PLACE_DIRS_MAX ||
 		    strlen(OCI_PLACE_OWN) + len >= OCI_PLACE_DIR_MAX)
 			return RESULT_TOO_LONG;
+		dir = place->dirs[place->dir_count].path;
 		memcpy(dir, OCI_PLACE_OWN, strlen(OCI_PLACE_OWN));
 		memcpy(dir + strlen(OCI_PLACE_OWN), path, len);
 		dir[strlen(OCI_PLACE_OWN) + len] = '\0';

@@ -211,7 +211,7 @@ oci_plan_words(struct oci_plan *oci)
 	(void)snprintf(oci->bundle, sizeof(oci->bundle), "%s/" OCI_PLACE_BUNDLE,
 	    oci->place.dir);
 	(void)snprintf(
-	    oci->preserve, sizeof(oci->preserve), "%u", INIT_FD_COUNT);
+	    oci->preserve, sizeof(oci->preserve), "%d", INIT_FD_COUNT);
 	oci->words[count++] = oci->runtime;
 	oci->words[count++] = "--root";
 	oci->words[count++] = oci->state;

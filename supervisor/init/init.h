@@ -7,7 +7,7 @@
 
 #include <stdbool.h>
 
-#include "supervisor/init/init_protocol.h"
+#define INIT_WORD_FILTER "filter" /* argv[1]: install the filter yourself */
 
 /* Does not return; ends with an init_exit (init_protocol.h). own_filter: no
  * runtime has installed a filter, so init does before its first word. */

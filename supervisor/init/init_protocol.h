@@ -2,9 +2,8 @@
 /*
  * What the supervisor and agentnode-init say to each other over the
  * inherited SOCK_SEQPACKET pair: fixed-size records in host byte order
- * (both run on one machine, from one build), no parser on either side.
- * Also the descriptor numbers init starts with and the go memfd. The
- * report is in init_report.h.
+ * (both run on one machine, from one build), no parser on either side. Also
+ * the descriptors init starts with, and the go memfd; report: init_report.h.
  */
 #ifndef SUPERVISOR_INIT_PROTOCOL_H
 #define SUPERVISOR_INIT_PROTOCOL_H
@@ -22,7 +21,6 @@
 #define INIT_STDOUT_FD 6
 #define INIT_STDERR_FD 7
 #define INIT_FD_COUNT 5 /* podman --preserve-fds */
-#define INIT_WORD_FILTER "filter" /* argv[1]: install the filter yourself */
 
 #define INIT_LISTENERS_MAX 72U /* proxy, llm, tools, 64 direct, spare */
 #define INIT_PATH_MAX 256U
