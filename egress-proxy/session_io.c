@@ -52,12 +52,18 @@ session_io_tell(struct session *session, enum session_event event)
 	session_io_drive(session_net_of(session), event);
 }
 
+/* An error of the socket (the other side reset it) comes as reading and
+ * writing at once, without a word of closing, and no edge follows it: then a
+ * short read is not the last word either. */
 static uint8_t
 session_io_can(short what)
 {
-	return (uint8_t)((what & EV_READ ? TUNNEL_CAN_READ : 0) |
-			 (what & EV_WRITE ? TUNNEL_CAN_WRITE : 0) |
-			 (what & EV_CLOSED ? TUNNEL_HUNG_UP : 0));
+	bool reads = (what & EV_READ) != 0, writes = (what & EV_WRITE) != 0;
+	bool closed = (what & EV_CLOSED) != 0 || (reads && writes);
+
+	return (uint8_t)((reads ? TUNNEL_CAN_READ : 0) |
+			 (writes ? TUNNEL_CAN_WRITE : 0) |
+			 (closed ? TUNNEL_HUNG_UP : 0));
 }
 
 /* Pump without an event of the story. */

@@ -25,7 +25,7 @@
 /* What an edge-triggered event said about one end. */
 #define TUNNEL_CAN_READ 1U
 #define TUNNEL_CAN_WRITE 2U
-#define TUNNEL_HUNG_UP 4U /* the other side sent its FIN */
+#define TUNNEL_HUNG_UP 4U /* the other side may have ended: no edge follows */
 
 /* Shared by all tunnels of the process. */
 struct tunnel_shared {

@@ -121,6 +121,26 @@ def closing():
     world.drive.stop()
 
 
+def reset_behind_bytes():
+    """A reset that comes with bytes: one event, and no other follows."""
+    def behaviour(conn):
+        if conn.recv(65536):
+            conn.sendall(b"x" * 100)
+            tunnel_client.reset(conn)
+
+    for name, way in (("client", None), ("upstream", behaviour)):
+        world = World(behaviour=way)
+        conns = []
+        for _ in range(20):
+            conns.append(world.tunnel())
+            if way is None:
+                tunnel_client.reset(conns[-1])
+        check(f"tunnels whose {name} resets right behind its bytes are over",
+              harness.wait_until(lambda: world.stats()["open"] == 0, 5),
+              world.stats())
+        world.drive.stop()
+
+
 def times():
     world = World("--limit", "head_timeout_ms=500", "--limit",
                   "hello_timeout_ms=500", "--limit", "idle_timeout_s=1",
@@ -405,7 +425,8 @@ def descriptors():
     world.drive.stop()
 
 
-for part in (half_close, backpressure, narrowing, closing, times, numbers,
+for part in (half_close, backpressure, narrowing, closing,
+             reset_behind_bytes, times, numbers,
              bytes_and_rate, parent, parent_of_two, old_client, direct,
              resolver, decisions, descriptors):
     part()
