@@ -51,6 +51,8 @@ check_scenario() {
 	build release
 	make_image
 	test_image
+	# A release gate: an attack that goes through once went through.
+	run_ctest release attack
 	# Kills at random moments and time limits meet whatever else the machine
 	# does: one that failed is run once more, and both runs are in the log.
 	run_ctest release scenario --repeat until-pass:2

@@ -7,6 +7,7 @@ import contextlib
 import gzip
 import json
 import os
+import sqlite3
 import threading
 
 import broker_host
@@ -19,6 +20,9 @@ from broker_host import Broker, chat, read_response, request, response
 PRINT = os.path.join(harness.BUILD, "tests", "call_vectors_print")
 ANSWER = json.dumps({"choices": [{"message": {"content": "x"}}], "usage": {
     "prompt_tokens": 1, "completion_tokens": 1}}).encode()
+# What is shared by all that have the key is no path of an agent's.
+BESIDE = {"b76_files": (120,), "b76_gemini_upload": (120,),
+          "b76_batches": (120,)}
 CHAT = "/openai/v1/chat/completions"
 MINI = "gpt-4o-mini"
 # What a row of the table shows as passed is judged by its words upstream.
@@ -84,12 +88,16 @@ def table(tally):
     items = set()
     for row in known["rows"]:
         item = number(row["name"])
-        if not item or not tally.wants(item):
+        if not item or not tally.wants(
+                item, *BESIDE.get(row["name"], ())):
             continue
         items.add(item)
         got, up = wire.send(row["request"].encode())
         if row["code"]:
-            tally.attack(item, row["name"], up, got.code, row["code"], got)
+            for one in (item, *BESIDE.get(row["name"], ())):
+                items.add(one)
+                tally.attack(one, row["name"], up, got.code, row["code"],
+                             got)
             continue
         passed = (row["has"] or "") not in up or bool(
             row["lacks"] and row["lacks"].lower() in up.lower())
@@ -104,10 +112,9 @@ def table(tally):
                          or b"\x1b" in got.body, got.code,
                          wanted, got)
     coded(tally, wire)
-    for path, body in ((CHAT, chat()),):
-        got, up = wire.send(request(wire.broker, body, path))
-        tally.control(items | {73, 113}, "an honest call",
-                      got.status == 200 and MINI in up, got)
+    got, up = wire.send(request(wire.broker, chat(), CHAT))
+    tally.control(items | {73, 113}, "an honest call",
+                  got.status == 200 and MINI in up, got)
     with open(wire.broker.log_path, encoding="utf-8") as file:
         text = file.read()
     tally.attack(71, "the broker's log", "\\u001b" in text or "\x1b" in text
@@ -127,7 +134,8 @@ def coded(tally, wire):
 
     honest, wrong = chat(), chat(model="gpt-4o", user=MINI)
     got, up = send(gzip.compress(honest), "gzip")
-    tally.control((73, 113), "an honest coded body", got.status == 200 and MINI in up, got)
+    tally.control((73, 113), "an honest coded body",
+                  got.status == 200 and MINI in up, got)
     small = b"\x28\xb5\x2f\xfd\x00\x58" + zstd_raw(wrong)
     for name, body, coding in (
             ("another model in gzip", gzip.compress(wrong), "gzip"),
@@ -244,32 +252,110 @@ def events(tally, made):
                  fields.get("X-AgentNode-Reason"), "upstream_bad", body)
 
 
-def budget(tally):
-    """85, 86, 89: with the real ledger."""
-    place = harness.folder()
-    budget_file = os.path.join(harness.folder(), "budget")
-    limits = {"host_day": {"requests": 10}}
-    with open(budget_file, "w", encoding="utf-8") as file:
-        json.dump(limits, file)
-    made = Provider("--ledger", place, "--budget", budget_file)
-    got = []
+class Ledger:
+    """A provider with the real ledger behind it."""
 
-    def one():
-        status, fields, _ = made.ask()
-        got.append((status, fields.get("X-AgentNode-Reason", "")))
+    def __init__(self, limits, prices=()):
+        folder = harness.folder("attack-ledger-")
+        os.chmod(folder, 0o755)
+        self.path = drive_calls.ledger_place(folder)
+        words = {"budget": limits, "grant": {
+            **broker_host.grant(), "ledger": True, "prices": [
+                {"provider": "openai", "model": model,
+                 "input_microusd_per_million": price,
+                 "output_microusd_per_million": price}
+                for model, price in prices]}}
+        arguments = ["--ledger", self.path]
+        for name, value in words.items():
+            path = os.path.join(folder, name)
+            with open(path, "w", encoding="utf-8") as file:
+                json.dump(value, file)
+            arguments += ["--" + name, path]
+        self.made = Provider(*arguments)
 
-    threads = [threading.Thread(target=one) for _ in range(40)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    served = sum(status == 200 for status, _ in got)
-    codes = {code for status, code in got if status != 200}
-    tally.attack(85, "40 calls at once, 10 allowed", served > 10
-                 or len(made.calls) > 10, ",".join(sorted(codes)),
-                 "budget_exceeded", got)
-    tally.control(85, "10 are served", served == 10, got)
-    made.end()
+    def rows(self, sql):
+        with sqlite3.connect(f"file:{self.path}/usage.db?mode=ro",
+                             uri=True) as file:
+            return file.execute(sql).fetchall()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.made.end()
+
+
+def race(tally):
+    """85: more at once than are allowed in a day."""
+    with Ledger({"host_day": {"requests": 10}}) as ledger:
+        got = []
+
+        def one():
+            status, fields, _ = ledger.made.ask()
+            got.append((status, fields.get("X-AgentNode-Reason", "")))
+
+        threads = [threading.Thread(target=one) for _ in range(40)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        served = sum(status == 200 for status, _ in got)
+        codes = {code for status, code in got if status != 200}
+        tally.attack(85, "40 calls at once, 10 allowed", served > 10
+                     or len(ledger.made.calls) > 10, ",".join(sorted(codes)),
+                     "budget_exceeded", got)
+        tally.control(85, "10 are served", served == 10, got)
+
+
+def prices(tally):
+    """86: no price is not a price of zero; a price of zero is one."""
+    with Ledger({"host_day": {"cost_microusd": 5}}, [
+            ("gpt-4.1-mini", 0), ("gpt-4o", 10 ** 9)]) as ledger:
+        status, fields, body = ledger.made.ask(model="gpt-4.1-mini")
+        tally.control(86, "a model that is free", status == 200, body)
+        for name, model in (("a model without a price", MINI),
+                            ("a model over the budget", "gpt-4o")):
+            before = len(ledger.made.calls)
+            status, fields, body = ledger.made.ask(model=model)
+            tally.attack(86, name, len(ledger.made.calls) > before,
+                         fields.get("X-AgentNode-Reason"), "budget_exceeded",
+                         (status, body))
+
+
+def cut(tally):
+    """89: a stream that is cut is charged; so is one nobody waits for."""
+    for mode in ("cut", "no_usage"):
+        with Ledger({"host_day": {"requests": 1}}) as ledger:
+            ledger.made.ask(mode, stream=True)
+            drive_calls.until(lambda: ledger.rows(
+                "SELECT calls FROM usage") == [(1,)], 5)
+            rows = ledger.rows("SELECT calls, estimated, tokens FROM usage")
+            before = len(ledger.made.calls)
+            _, fields, _ = ledger.made.ask()
+            tally.attack(89, f"a stream: {mode}", not rows or rows[0][2] == 0
+                         or len(ledger.made.calls) > before,
+                         fields.get("X-AgentNode-Reason"), "budget_exceeded",
+                         rows)
+
+
+def plain(tally):
+    """84: a key never goes over plain HTTP."""
+    for tls, name in ((False, "plain HTTP with a key"), (True, "")):
+        provider = broker_host.provider("openai")
+        if not tls:
+            provider["upstream"]["tls"] = False
+        broker = Broker.__new__(Broker)
+        with contextlib.suppress(OSError):
+            broker.__init__(providers=[provider])
+        started = getattr(broker, "ready", None) is not None
+        if tls:
+            tally.control(84, "the same with TLS", started)
+            broker.end()
+            continue
+        code = broker.process.wait(10)
+        tally.attack(84, name, started or code == 0,
+                     broker.log()[-1].get("event"), "config_refused",
+                     broker.log())
 
 
 def no_key(tally):
@@ -293,7 +379,8 @@ def run(tally, broker=broker_host.PROGRAM):
     table(tally)
     if tally.wants(77, 78, 79, 80, 83, 88, 89, 114, 117, 118, 119):
         keys(tally, broker)
-    if tally.wants(85, 86, 89):
-        budget(tally)
+    for item, part in ((84, plain), (85, race), (86, prices), (89, cut)):
+        if tally.wants(item):
+            part(tally)
     if tally.wants(81):
         no_key(tally)

@@ -11,6 +11,7 @@ import subprocess
 import drive
 import engine_case
 import harness
+import private_engine
 
 PLAIN = "bare"
 
@@ -97,7 +98,9 @@ class Engine:
 
 
 class Bare(Engine):
-    """A container with the host's network, files and privileges."""
+    """A container with files and variables of the host, capabilities and
+    every system call: what a careless command line gives. Never the host's
+    network, processes or /proc/sys: attacks do go through here."""
 
     def configure(self, net, **more):
         pass
@@ -107,13 +110,17 @@ class Bare(Engine):
         place = os.path.join(folder, "work")
         os.makedirs(place, exist_ok=True)
         for name, path in inputs.items():
-            if path != os.path.join(place, name):
-                shutil.copy(path, os.path.join(place, name))
+            shutil.copy(path, os.path.join(place, name))
         words = [f"--env={name}={value}" for name, value in env.items()]
+        with open(inputs["facts.json"], encoding="utf-8") as file:
+            facts = json.load(file)
+        hosts = {os.path.dirname(facts["secret"]), facts["cwd"]}
         return subprocess.Popen(
-            ["podman", "run", "--rm", "--network=host", "--privileged",
-             "--pid=host", "--cgroups=disabled", "--runtime=" + runtime(),
-             f"--volume={place}:/work", "--volume=/tmp:/tmp",
+            ["podman", "run", "--rm", *private_engine.PLAIN,
+             "--cap-add=NET_ADMIN,NET_RAW,SYS_ADMIN",
+             "--security-opt=seccomp=unconfined", "--runtime=" + runtime(),
+             f"--volume={place}:/work",
+             *[f"--volume={host}:{host}" for host in hosts],
              "--workdir=/work", *words, image("podman"), *command],
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)

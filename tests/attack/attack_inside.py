@@ -5,9 +5,11 @@ see. Judges nothing by the sandbox's word that the host knows better."""
 import json
 import os
 import socket
+import sys
 import threading
 import time
 
+import attack_tables
 import drive
 import harness
 import launch_bypasses
@@ -73,7 +75,24 @@ class Host:
         return found
 
 
-def ours():
+def family(pid):
+    """The processes of ours below one: [(pid, program)]."""
+    found, wait = [], [pid]
+    while wait:
+        pid = wait.pop()
+        try:
+            with open(f"/proc/{pid}/task/{pid}/children",
+                      encoding="ascii") as file:
+                wait += [int(word) for word in file.read().split()]
+            exe = os.readlink(f"/proc/{pid}/exe")
+        except OSError:
+            continue
+        if exe.startswith((harness.LIBEXEC, harness.AGENTNODE)):
+            found.append((pid, exe))
+    return found
+
+
+def ports(pid):
     """Listening TCP ports of the host that processes of ours hold."""
     waiting = {}
     for path in ("/proc/net/tcp", "/proc/net/tcp6"):
@@ -82,46 +101,57 @@ def ours():
                 fields = line.split()
                 if fields[3] == "0A":
                     waiting[f"socket:[{fields[9]}]"] = fields[1]
-    found, seen = [], 0
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+    found = []
+    members = family(pid)
+    for member, exe in members:
         try:
-            exe = os.readlink(f"/proc/{pid}/exe")
-            if not exe.startswith((harness.LIBEXEC, harness.AGENTNODE)):
-                continue
-            seen += 1
-            for name in os.listdir(f"/proc/{pid}/fd"):
-                link = os.readlink(f"/proc/{pid}/fd/{name}")
+            for name in os.listdir(f"/proc/{member}/fd"):
+                link = os.readlink(f"/proc/{member}/fd/{name}")
                 if link in waiting:
                     found.append((exe, waiting[link]))
         except OSError:
             continue
-    return found, seen
+    return found, members
 
 
-def readable():
-    """92: environments of our processes, for another user."""
-    held = []
-    for pid in filter(str.isdigit, os.listdir("/proc")):
+LOOK = r"""
+import os, sys
+os.setgroups([]); os.setgid(65534); os.setuid(65534)
+for pid in sys.argv[1:]:
+    for file in ("environ", "mem", "maps"):
         try:
-            exe = os.readlink(f"/proc/{pid}/exe")
-            if not exe.startswith(harness.LIBEXEC):
-                continue
+            with open(f"/proc/{pid}/{file}", "rb") as data:
+                if data.read(1):
+                    print(pid, file)
+        except OSError:
+            pass
+"""
+
+
+def readable(members):
+    """92: environments and memory of ours, for another user; and whether
+    the secret is in one at all but the command's own."""
+    pids = [str(pid) for pid, _exe in members]
+    held = harness.run(sys.executable, "-c", LOOK, *pids).out.split("\n")[:-1]
+    for pid, exe in members:
+        try:
             with open(f"/proc/{pid}/environ", "rb") as file:
-                if MARK.encode() in file.read():
+                if exe.startswith(harness.LIBEXEC) \
+                        and MARK.encode() in file.read():
                     held.append(exe)
         except OSError:
             continue
     return held
 
 
-def watch(tally, engine, stop):
+def watch(tally, pid, stop):
     """107, 67, 92 while the sandbox runs."""
     count, found, held, reached = 0, [], [], []
     while not stop.is_set():
-        ports, seen = ours()
-        count += seen > 1
-        found += ports
-        held += readable()
+        open_, members = ports(pid)
+        count += len(members) > 1
+        found += open_
+        held += readable(members)
         try:
             with socket.create_connection(("127.0.0.1", 3128), 1) as conn:
                 conn.sendall(b"CONNECT api.example.test:443 HTTP/1.1\r\n"
@@ -139,23 +169,22 @@ def watch(tally, engine, stop):
                  seen=held[:5])
     tally.control((107, 67, 92), "processes of ours were looked at",
                   count > 2, count)
-    del engine
 
 
 def run(tally, engine, net, weaken=()):
     host = Host()
     net.dns.queries.clear()
-    net.dns.zone.update({name.split(":")[0]: ["127.0.0.11"]
+    net.dns.zone.update({attack_tables.host(name): ["127.0.0.11"]
                          for name in weaken})
-    engine.configure(net, **{name.split(":")[0]: "127.0.0.11/32"
+    engine.configure(net, **{attack_tables.host(name): "127.0.0.11/32"
                              for name in weaken})
-    stop = threading.Event()
-    watcher = threading.Thread(target=watch, args=(tally, engine, stop))
-    watcher.start()
     process = engine.start(
         host.files(), drive.ALLOW + list(weaken), "/usr/bin/python3",
         "inside_attacks.py", ATTACK_SECRET=MARK, OPENAI_API_KEY=MARK,
         SSH_AUTH_SOCK=host.socket)
+    stop = threading.Event()
+    watcher = threading.Thread(target=watch, args=(tally, process.pid, stop))
+    watcher.start()
     out, err = process.communicate(timeout=150)
     stop.set()
     watcher.join()
@@ -165,10 +194,10 @@ def run(tally, engine, net, weaken=()):
         said = json.loads(result["stdout"]) if "stdout" in result else result
     except ValueError:
         print(f"{engine.name}: the program inside said nothing: {text[-1500:]}"
-              f"{err[-1500:]}")
+              f"{err[-1500:]}", file=sys.stderr)
         return
     for line in (result.get("stderr") or err.decode()).splitlines():
-        print(f"{engine.name}: inside: {line}")
+        print(f"{engine.name}: inside: {line}", file=sys.stderr)
     count(tally, engine, net, said)
 
 

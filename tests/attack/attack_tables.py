@@ -20,6 +20,11 @@ PLAIN = (b"GET http://plain.example.test/ HTTP/1.1\r\n"
          b"Host: plain.example.test\r\n\r\n")
 
 
+def host(entry):
+    """The name in an entry."""
+    return entry.removeprefix("http://").split(":")[0]
+
+
 def handshake(address, name="api.example.test", target=None):
     """A whole TLS handshake through the proxy; what the server said."""
     target = target or name + ":443"
@@ -72,10 +77,10 @@ def run(tally, net, weaken=()):
     proxy = drive.Drive(*LIMITS, allow=drive.ALLOW + list(weaken),
                         deny=drive.DENY, ranges={
                             **drive.RANGES,
-                            **{name.split(":")[0]: "127.0.0.11/32"
+                            **{host(name): "127.0.0.11/32"
                                for name in weaken}},
                         resolver=net.dns.address)
-    net.dns.zone.update({name.split(":")[0]: ["127.0.0.11"]
+    net.dns.zone.update({host(name): ["127.0.0.11"]
                          for name in weaken})
     rows = [row for row in vectors.rows() if number(row[0])
             and tally.wants(number(row[0]), 26, 30)]
@@ -90,16 +95,16 @@ def run(tally, net, weaken=()):
         if row[1] == "hello":
             play(tally, proxy, net, row)
     controls(tally, proxy.address, rows)
-    lookups(tally, net, [name.split(".")[0] for name in weaken])
+    lookups(tally, net)
     proxy.stop()
 
 
-def lookups(tally, net, more=()):
+def lookups(tally, net):
     """Of all that: who was asked what."""
     names = {name for name, _kind in net.dns.queries}
     kinds = {kind for _name, kind in net.dns.queries}
     extra = sorted(name for name in names
-                   if name.split(".")[0] not in LOOKED_UP | set(more))
+                   if name.split(".")[0] not in LOOKED_UP)
     tally.attack(26, "a lookup for a name that is not allowed", extra,
                  "host_not_allowed", seen=json.dumps(extra))
     tally.attack(30, "a question of another type than A and AAAA",

@@ -3,7 +3,8 @@
 program would, and prints {"attacks": [[item, name, passed, code, wanted,
 seen]...], "controls": [[item, name, ok, seen]...]} as JSON. Takes the facts
 of the host it would like to reach from facts.json. Standard library only;
-knows nothing of who started it."""
+knows nothing of who started it. It asks for rights and uses none: should a
+wall be missing, the machine behind it must stay as it was."""
 import concurrent.futures
 import contextlib
 import ctypes
@@ -70,6 +71,16 @@ def read(path):
 
 
 def write(path):
+    """Open to write; nothing is written, and a new file goes again."""
+    there = os.path.exists(path)
+    with open(path, "ab"):
+        pass
+    if not there:
+        os.unlink(path)
+    return path
+
+
+def make(path):
     with open(path, "ab") as file:
         file.write(b"x")
     return path
@@ -259,12 +270,13 @@ def relay():
 
 def rules():
     """64, 99: interfaces, rules and sockets of other kinds."""
-    name = struct.pack("16sh", b"lo", 0)
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as end:
-        fails(64, "lo is taken down", fcntl.ioctl, end, 0x8914, name)
-        fails(64, "an address is added", fcntl.ioctl, end, 0x8916,
-              struct.pack("16sHH4s8x", b"lo", socket.AF_INET, 0,
-                          b"\x0a\x00\x00\x02"))
+        # What it has already is set: the same right, without a change.
+        for what, get, put in (("state", 0x8913, 0x8914),
+                               ("address", 0x8915, 0x8916),
+                               ("MTU", 0x8921, 0x8922)):
+            now = fcntl.ioctl(end, get, struct.pack("40s", b"lo"))
+            fails(64, f"the {what} of lo is set", fcntl.ioctl, end, put, now)
     fails(64, "a rule is read by a raw socket", socket.socket,
           socket.AF_INET, socket.SOCK_RAW, 255)
     fails(64, "a route by netlink", route)
@@ -313,11 +325,11 @@ def loopback():
 
 
 def route():
-    """RTM_NEWROUTE by way of lo, the answer of the kernel."""
+    """A route by lo to an address of the documentation, and the answer."""
     with socket.socket(16, socket.SOCK_RAW, 0) as end:
         end.settimeout(2)
-        body = struct.pack("BBBBBBBBI", 2, 0, 0, 0, 254, 4, 253, 1, 0)
-        body += struct.pack("HHI", 8, 4, 1)
+        body = struct.pack("BBBBBBBBI", 2, 32, 0, 0, 254, 4, 253, 1, 0)
+        body += struct.pack("HH4sHHI", 8, 1, b"\xc6\x33\x64\x4d", 8, 4, 1)
         end.send(struct.pack("IHHII", 16 + len(body), 24, 0x605, 1, 0)
                  + body)
         code = struct.unpack("i", end.recv(4096)[16:20])[0]
@@ -490,7 +502,7 @@ def files():
                  "/opt/x", "/usr/lib/python3/dist-packages/x.py", "/bin/sh",
                  "/etc/hosts", "/etc/passwd", "/agentnode", "/.x"):
         fails(101, "write " + path, write, path)
-    works((101, 102, 110), "a file in the scratch directory", write, "made")
+    works((101, 102, 110), "a file in the scratch directory", make, "made")
     secret = FACTS["secret"]
     os.symlink(secret, "link")
     os.symlink(os.path.dirname(secret), "folder")

@@ -27,7 +27,6 @@ BODY = json.dumps(ASK).encode()
 REQUEST = (b"POST /openai/v1/chat/completions HTTP/1.1\r\nHost: localhost\r\n"
            b"Content-Type: application/json\r\nContent-Length: %d\r\n\r\n%s"
            % (len(BODY), BODY))
-LEDGER_UID = 1879048191
 folder = harness.folder("budget-")
 os.chmod(folder, 0o755)
 ca = test_ca.TestCA(folder)
@@ -41,10 +40,7 @@ def standin():
 def fresh():
     global count
     count += 1
-    path = os.path.join(folder, f"ledger{count}")
-    os.mkdir(path, 0o700)
-    os.chown(path, LEDGER_UID, LEDGER_UID)
-    return path
+    return drive_calls.ledger_place(folder, f"ledger{count}")
 
 
 def drive(path, provider, **limits):

@@ -1,0 +1,22 @@
+# SPDX-License-Identifier: Apache-2.0
+# The bypass suite, a release gate: never run a second time after a failure.
+# Proxy, broker, gate once, what comes before the start once; from inside on every engine.
+set(ATTACK_ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
+    "AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR}"
+    "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support"
+    "PYTHONDONTWRITEBYTECODE=1")
+function(add_attack name timeout script)
+	add_test(NAME attack/${name}
+	    COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/attack/${script}.py
+	    ${ARGN})
+	set_tests_properties(attack/${name} PROPERTIES LABELS attack
+	    TIMEOUT ${timeout} RUN_SERIAL TRUE
+	    ENVIRONMENT "${ATTACK_ENVIRONMENT}")
+endfunction()
+add_attack(registry 30 suite_check)
+add_attack(wire 150 run --engine wire)
+add_attack(launch 500 run --engine launch)
+foreach(engine podman podman-rootless native)
+	add_attack(${engine} 200 run --engine ${engine})
+endforeach()
+add_attack(weak 300 weak_check)
