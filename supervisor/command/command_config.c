@@ -9,6 +9,7 @@
 
 #include "supervisor/command/command.h"
 #include "supervisor/policy/config.h"
+#include "supervisor/policy/egress_lint.h"
 
 struct command_config_options {
 	bool json, origin;
@@ -159,6 +160,25 @@ command_config_list(int argc, char **argv)
 	return code;
 }
 
+/* What the operator should know about what was put on the list. */
+static void
+command_config_lint(const struct config *config, const char *name)
+{
+	const json_t *list;
+	const char *entry, *said;
+	size_t i;
+
+	if (strcmp(name, "egress.allow") != 0)
+		return;
+	list = config_json(config, name);
+	for (i = 0; i < json_array_size(list); i++) {
+		entry = json_string_value(json_array_get(list, i));
+		said = entry != NULL ? egress_lint_entry(entry) : NULL;
+		if (said != NULL)
+			fprintf(stderr, "Note: %s %s.\n", entry, said);
+	}
+}
+
 /* Show what holds now: names may have been converted, and the environment
  * or the team policy may have the last word. */
 static int
@@ -180,6 +200,8 @@ command_config_show(const char *name, bool was_set)
 	else if (was_set && strcmp(origin, "environment") == 0)
 		fprintf(stderr, "The environment's %s overrides it here.\n",
 		    config_table_find(name)->environment);
+	if (was_set)
+		command_config_lint(config, name);
 	free(text);
 	config_free(&config);
 	return COMMAND_DONE;

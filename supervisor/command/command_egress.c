@@ -5,6 +5,7 @@
  * must never send a byte or look a name up.
  */
 #include <getopt.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
@@ -13,6 +14,7 @@
 #include "supervisor/command/command.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/config_idn.h"
+#include "supervisor/policy/egress_lint.h"
 
 #define COMMAND_EGRESS_ENTRY_MAX 1024U
 #define COMMAND_EGRESS_TARGET_MAX 600U
@@ -51,6 +53,9 @@ command_egress_add(struct command_egress *check, const char *origin,
 	if (fault != POLICY_ENTRY_OK)
 		return command_error(COMMAND_CONFIG, "%s: the entry \"%s\" %s",
 		    origin, text, policy_entry_fault_text(fault, name_fault));
+	if (!deny && egress_lint_entry(canonical) != NULL)
+		fprintf(stderr, "Note: %s %s.\n", canonical,
+		    egress_lint_entry(canonical));
 	return COMMAND_DONE;
 }
 

@@ -111,6 +111,26 @@ def lists(tally, home):
                   said.get("allowed"), done)
 
 
+def warned(tally, home):
+    """28, 120: nothing refuses these entries, so somebody has to say it."""
+    for item, word, entries in (
+            (28, "resolver", ("dns.google", "mozilla.cloudflare-dns.com",
+                              "*.quad9.net", "any.example.com:853")),
+            (120, "tenants", ("sentry.io", "*.ingest.sentry.io",
+                              "bucket.s3.amazonaws.com"))):
+        for entry in entries:
+            stored = harness.agentnode(home, "config", "set",
+                                       "egress.allow", entry)
+            done, _ = check(home, GOOD, "--allow", entry)
+            tally.attack(item, f"{entry} without a word",
+                         word not in stored.err or word not in done.err,
+                         seen=(stored, done))
+    stored = harness.agentnode(home, "config", "set", "egress.allow",
+                               "api.example.com")
+    tally.control((28, 120), "an ordinary host needs no word",
+                  stored.code == 0 and not stored.err, stored)
+
+
 def shown(tally, home):
     """4: the command says what the proxy does (whose codes are attacked)."""
     options = [word for entry in drive.ALLOW for word in ("--allow", entry)]
@@ -240,6 +260,7 @@ def stored(tally):
 def run(tally):
     home = harness.folder("attack-launch-")
     for items, part in (((2, 8), lambda: lists(tally, home)),
+                        ((28, 120), lambda: warned(tally, home)),
                         ((4,), lambda: shown(tally, home)),
                         ((5,), lambda: widened(tally)),
                         ((93,), lambda: paths(tally)),

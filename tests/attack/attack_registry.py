@@ -8,8 +8,6 @@ from collections import namedtuple
 
 Item = namedtuple("Item", "number name group codes places how")
 LEFT_OUT = {
-    28: "nothing is refused: a listed resolver is a listed host, which "
-        "docs/egress-policy.md says",
     82: "there are no placeholders: a sandbox is given nothing that is "
         "replaced on its way, so an encoded or split one does not exist",
 }
@@ -118,8 +116,8 @@ ITEMS = [
          ADDRESSES, "", "I",
          "a lookup from inside: the resolver file, port 53, `getaddrinfo`"),
     Item(28, "DoH or DoT through an allowed name",
-         ADDRESSES, "", "",
-         ""),
+         ADDRESSES, "", "L",
+         "resolvers of DNS over HTTPS and TLS on the list, which is said"),
     Item(29, "CNAME and wildcard delegation",
          ADDRESSES, "address_not_allowed", "P",
          "an allowed name that is an alias of an internal one"),
@@ -406,8 +404,9 @@ ITEMS = [
          BROKER, "", "B",
          "honest text that looks like a key"),
     Item(120, "A multi-tenant allowed host is an exfiltration channel",
-         ALLOWLIST, "path_not_allowed", "B",
-         "paths of an allowed provider that hold what others may read"),
+         ALLOWLIST, "path_not_allowed", "BL",
+         "shared paths of an allowed provider; a shared host on the list, which "
+         "is said"),
     Item(121, "Per-binary rules surprise users",
          ALLOWLIST, "", "P",
          "the reason of a wrong host, port and address"),

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The bypass suite, a release gate: never run a second time after a failure.
 # Proxy, broker, gate once, what comes before the start once; from inside on every engine.
+add_unit_test(egress_lint LIBRARIES supervisor_policy)
 set(ATTACK_ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
     "AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR}"
     "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support"
