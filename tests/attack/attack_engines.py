@@ -39,12 +39,14 @@ class Engine:
         self.options = ["--boundary", "native"] if name == "native" else []
         if name == "podman-rootless":
             self.user = engine_case.User("agentnode-attack")
+            if self.user.made:
+                self.user.limit()
         self.home = (self.user.home if self.user and self.user.made
                      else harness.folder("agentnode-attack-"))
         self.env = {**harness.environment(self.home),
                     **(self.user.env if self.user else {})}
         self.prefix = [] if not (self.user and self.user.made) else [
-            "setpriv", f"--reuid={self.user.uid}", f"--regid={self.user.gid}",
+            *self.user.inside, "setpriv", f"--reuid={self.user.uid}", f"--regid={self.user.gid}",
             "--clear-groups"]
 
     def configure(self, net, **more):

@@ -20,7 +20,7 @@ CONTAINER = re.compile(r"libpod-([0-9a-f]{64})")
 def podman(*words, **options):
     return subprocess.run(["podman", *words], stdin=subprocess.DEVNULL,
                           stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                          text=True, timeout=60, **options)
+                          text=True, timeout=240, **options)
 
 
 def image():
