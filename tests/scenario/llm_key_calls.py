@@ -292,13 +292,13 @@ def broken_lanes():
             llm_key_client.MAGIC, llm_key_client.DATA, 1, 1),
         "a head of no length": llm_key_client.FRAME.pack(
             llm_key_client.MAGIC, llm_key_client.OPEN, 0, 1)
-        + llm_key_client.OPEN_REST.pack(b"one", 0, 1000, 1000),
+        + llm_key_client.OPEN_REST.pack(b"one", 0, 1000, 1000, 1),
         "a head too long": llm_key_client.FRAME.pack(
             llm_key_client.MAGIC, llm_key_client.OPEN, 16385, 1)
-        + llm_key_client.OPEN_REST.pack(b"one", 0, 1000, 1000),
+        + llm_key_client.OPEN_REST.pack(b"one", 0, 1000, 1000, 1),
         "a name without an end": llm_key_client.FRAME.pack(
             llm_key_client.MAGIC, llm_key_client.OPEN, 9, 1)
-        + llm_key_client.OPEN_REST.pack(b"x" * 32, 0, 1000, 1000),
+        + llm_key_client.OPEN_REST.pack(b"x" * 32, 0, 1000, 1000, 1),
     }
     for name, frame in frames.items():
         place = started()

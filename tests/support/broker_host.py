@@ -22,7 +22,7 @@ MAGIC = 0x414e4c31
 OPEN, RELEASE, DATA, EOF, FAILED = 1, 2, 3, 4, 5
 KEEP, CLOSE, KEY_REFUSED = 1, 2, 3
 FRAME = struct.Struct("=IIII")
-HEAD = struct.Struct("=IIII32sQII")
+HEAD = struct.Struct("=IIII32sQIIQ")
 SANDBOX = "test"
 
 
@@ -278,7 +278,7 @@ class Broker:
         data = lane.take(HEAD.size, 3600)
         if data is None:
             return None
-        magic, kind, head_len, number, name, body_len, _, _ = \
+        magic, kind, head_len, number, name, body_len, *_ = \
             HEAD.unpack(data)
         assert (magic, kind) == (MAGIC, OPEN), data
         head = lane.take(head_len)

@@ -19,7 +19,7 @@ KEEP, CLOSE, KEY_REFUSED = 1, 2, 3
 FAILURES = {1: "no_key", 2: "breaker", 3: "lookup", 4: "address", 5: "dial",
             6: "tls", 7: "timeout", 8: "closed", 9: "head", 10: "busy"}
 FRAME = struct.Struct("=IIII")
-OPEN_REST = struct.Struct("=32sQII")
+OPEN_REST = struct.Struct("=32sQIIQ")
 
 
 def send(sock, message, fds=()):
@@ -39,7 +39,7 @@ def request(call, provider, head, body_len=0, first_ms=5000, idle_ms=5000):
     """OPEN and the head."""
     head = head if isinstance(head, bytes) else head.encode()
     return FRAME.pack(MAGIC, OPEN, len(head), call) + OPEN_REST.pack(
-        provider.encode(), body_len, first_ms, idle_ms) + head
+        provider.encode(), body_len, first_ms, idle_ms, call) + head
 
 
 class Lane:
