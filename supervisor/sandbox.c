@@ -73,6 +73,28 @@ sandbox_arm(struct sandbox *sandbox)
 		(void)event_add(sandbox->deadline, &limit);
 }
 
+/* The steps of a start that are states. */
+static void
+sandbox_tick(struct sandbox *sandbox, enum sandbox_state state)
+{
+	static const struct {
+		enum sandbox_state state;
+		enum start_step ends, begins;
+	} rows[] = {{SANDBOX_AUDIT, START_IMAGE, START_RECORD},
+	    {SANDBOX_HELLO, START_RECORD, START_ENGINE},
+	    {SANDBOX_LISTENERS, START_ENGINE, START_WALLS},
+	    {SANDBOX_CHECKS, START_WALLS, START_CHECKS},
+	    {SANDBOX_IMPORT, START_CHECKS, START_FILES},
+	    {SANDBOX_RUNNING, START_FILES, START_ANSWER}};
+
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		if (rows[i].state != state)
+			continue;
+		start_clock_end(sandbox->clock, rows[i].ends);
+		start_clock_begin(sandbox->clock, rows[i].begins);
+	}
+}
+
 void
 sandbox_enter(
     struct sandbox *sandbox, enum sandbox_state state, const char *why)
@@ -81,6 +103,7 @@ sandbox_enter(
 	    LOG_TEXT("from", sandbox_table[sandbox->state].name),
 	    LOG_TEXT("to", sandbox_table[state].name), LOG_TEXT("why", why));
 	sandbox->state = state;
+	sandbox_tick(sandbox, state);
 	sandbox_arm(sandbox);
 	switch (state) {
 	case SANDBOX_AUDIT:
@@ -248,6 +271,8 @@ sandbox_begin(struct sandbox *sandbox, const struct config *config,
 {
 	struct sandbox_plan_fault fault;
 
+	sandbox->clock = spec->clock;
+	start_clock_begin(sandbox->clock, START_IMAGE);
 	if (sandbox_plan_make(config, spec, &sandbox->plan, &fault) !=
 	    RESULT_OK) {
 		sandbox_close(sandbox, fault.code, fault.detail);

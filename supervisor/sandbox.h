@@ -12,7 +12,6 @@
 #include <stdint.h>
 
 #include "common/result.h"
-
 struct sandbox;     /* opaque */
 struct config;      /* supervisor/policy/config.h */
 struct audit;       /* supervisor/policy/audit.h */
@@ -77,6 +76,7 @@ struct sandbox_spec {
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	const json_t *record; /* more of the launch record (names, numbers) */
 	int stdin_fd, stdout_fd, stderr_fd; /* ends of pipes; borrowed */
+	struct start_clock *clock;          /* or NULL; borrowed */
 };
 
 /* code "": it ran and exited. Else it never started, or we ended it: a

@@ -17,6 +17,7 @@
 #include "supervisor/policy/audit.h"
 #include "supervisor/sandbox.h"
 #include "supervisor/sandbox_plan.h"
+#include "supervisor/start_clock.h"
 
 enum sandbox_state {
 	SANDBOX_NEW,       /* nothing was done */
@@ -41,7 +42,8 @@ struct sandbox {
 	struct sandbox_handlers handlers;
 	void *context;
 
-	enum sandbox_state state; /* assigned in sandbox_enter alone */
+	struct start_clock *clock; /* or NULL */
+	enum sandbox_state state;  /* assigned in sandbox_enter alone */
 	struct sandbox_plan plan;
 	struct sandbox_outcome outcome;
 

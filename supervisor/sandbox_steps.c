@@ -67,6 +67,7 @@ sandbox_steps_on_egress_ready(void *context)
 	struct sandbox *sandbox = context;
 
 	sandbox->egress_ready = true;
+	start_clock_end(sandbox->clock, START_PROXY);
 	sandbox_steps_ready(sandbox);
 }
 
@@ -107,6 +108,7 @@ sandbox_steps_on_volumes(enum result result, const char *detail, void *context)
 		return;
 	}
 	sandbox->volumes_good = true;
+	start_clock_end(sandbox->clock, START_VOLUMES);
 	event_active(sandbox->later, EV_TIMEOUT, 0); /* ends the hasher */
 	sandbox_steps_ready(sandbox);
 }
@@ -182,9 +184,12 @@ sandbox_steps_start_parts(struct sandbox *sandbox, const char **part_r)
 	sandbox->egress_ready = !plan->has_egress;
 	sandbox->volumes_good = plan->volume_count == 0;
 	*part_r = "agentnode-egress-proxy";
-	if (plan->has_egress)
+	if (plan->has_egress) {
+		start_clock_begin(sandbox->clock, START_PROXY);
 		result = sandbox_steps_start_egress(sandbox);
+	}
 	if (result == RESULT_OK && plan->volume_count > 0) {
+		start_clock_begin(sandbox->clock, START_VOLUMES);
 		*part_r = "agentnode-unpack";
 		result = sandbox_steps_start_volumes(sandbox);
 	}

@@ -21,6 +21,7 @@ static const struct option command_mcp_known[] = {
     {"allow", required_argument, NULL, 'a'},
     {"env", required_argument, NULL, 'e'},
     {"consent-once", no_argument, NULL, 'o'},
+    {"timing", no_argument, NULL, 't'},
     {"secrets-passphrase-fd", required_argument, NULL, 'p'},
     {NULL, 0, NULL, 0}};
 
@@ -40,6 +41,9 @@ command_mcp_option(struct mcp_run_options *options, int option, char *value)
 		return true;
 	case 'o':
 		options->consent_once = true;
+		return true;
+	case 't':
+		options->timing = true;
 		return true;
 	case 'p':
 		return auth_option_secrets(value) == COMMAND_DONE;
@@ -274,7 +278,7 @@ command_mcp_list(int argc, char **argv)
 
 const struct command command_mcp_rows[] = {
     {"mcp run", "run an installed MCP server in its sandbox, on stdio",
-	"Usage: agentnode mcp run [--lockfile FILE] [--verbose]\n"
+	"Usage: agentnode mcp run [--lockfile FILE] [--verbose] [--timing]\n"
 	"         [--allow ENTRY]... [--env NAME=VALUE]... [--consent-once]\n"
 	"         [--secrets-passphrase-fd N] SLUG [-- WORD...]\n"
 	"\n"
@@ -287,6 +291,8 @@ const struct command command_mcp_rows[] = {
 	"Options:\n"
 	"  --lockfile FILE   use this lockfile\n"
 	"  --verbose         copy the server's standard error to ours\n"
+	"  --timing          at the end, say on standard error where the time\n"
+	"                    of the start went, up to the first answer\n"
 	"  --allow ENTRY     reach this destination too, this time\n"
 	"  --env NAME=VALUE  set a variable for the server; not for secrets\n"
 	"  --consent-once    give it its secrets, this time (`agentnode\n"

@@ -27,6 +27,7 @@
 #include "supervisor/mcp/refusal_record.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/log_files.h"
+#include "supervisor/start_clock.h"
 
 #define MCP_RUN_SIGNALS 3U
 
@@ -50,6 +51,7 @@ struct mcp_run {
 	struct guard_live *live; /* the rules, while they change */
 	struct mcp_trees *trees;
 	struct run_log log; /* our own */
+	struct start_clock clock;
 	struct event *signals[MCP_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
 	bool sandbox_ended, gate_done, gate_ended;
@@ -154,6 +156,26 @@ mcp_run_on_sandbox_end(struct sandbox *sandbox,
 	mcp_run_close(run, "", "the sandbox ended");
 }
 
+/* Its clock is ours: both are of this machine. */
+static void
+mcp_run_first_answer(struct mcp_run *run, const json_t *result)
+{
+	json_int_t ms =
+	    json_integer_value(json_object_get(result, "first_answer_ms"));
+
+	if (ms > 0)
+		start_clock_end_at(
+		    &run->clock, START_ANSWER, (int64_t)ms * 1000);
+}
+
+static void
+mcp_run_on_gate_ready(void *context)
+{
+	struct mcp_run *run = context;
+
+	start_clock_end(&run->clock, START_GATE);
+}
+
 static void
 mcp_run_on_gate_done(const struct gate_part_said *said, void *context)
 {
@@ -161,6 +183,7 @@ mcp_run_on_gate_done(const struct gate_part_said *said, void *context)
 
 	snprintf(run->reason, sizeof(run->reason), "%s", said->reason);
 	run->gate_done = true;
+	mcp_run_first_answer(run, said->result);
 	run->client_left =
 	    !run->sandbox_ended && strcmp(said->reason, "client_closed") == 0;
 	if (strcmp(said->reason, "list_failed") == 0)
@@ -217,6 +240,7 @@ mcp_run_start_sandbox(struct mcp_run *run)
 	struct sandbox_spec *spec = &run->plan.spec;
 	enum result result;
 
+	spec->clock = &run->clock;
 	spec->stdin_fd = run->streams.work_in[0];
 	spec->stdout_fd = run->streams.work_out[1];
 	spec->stderr_fd = run->streams.work_err[1];
@@ -232,7 +256,9 @@ static enum result
 mcp_run_start_gate(struct mcp_run *run)
 {
 	static const struct gate_part_handlers handlers = {
-	    .on_done = mcp_run_on_gate_done, .on_end = mcp_run_on_gate_end};
+	    .on_done = mcp_run_on_gate_done,
+	    .on_end = mcp_run_on_gate_end,
+	    .on_ready = mcp_run_on_gate_ready};
 	struct mcp_streams *streams = &run->streams;
 	const struct gate_part_stream rows[] = {
 	    {"client_in", &streams->client_in},
@@ -254,6 +280,7 @@ mcp_run_start_gate(struct mcp_run *run)
 		json_decref(options);
 		return result;
 	}
+	start_clock_begin(&run->clock, START_GATE);
 	result = gate_part_start(run->base, sandbox_id(run->sandbox), options,
 	    log_fd, rows, sizeof(rows) / sizeof(rows[0]), &handlers, run,
 	    &run->gate);
@@ -295,6 +322,7 @@ mcp_run_on_ledger(enum result result, const char *detail, void *context)
 		mcp_run_close(run, "audit_failed", detail);
 		return;
 	}
+	start_clock_end(&run->clock, START_LEDGER);
 	mcp_run_enter(run, MCP_RUN_OPEN, "the ledger is ready");
 	if (mcp_run_start_sandbox(run) != RESULT_OK)
 		mcp_run_close(run, "internal", "out of memory");
@@ -358,6 +386,8 @@ mcp_run_prepare(struct mcp_run *run)
 		mcp_run_fault(run, "files_failed", fault->text);
 		return false;
 	}
+	start_clock_end(&run->clock, START_PLAN);
+	start_clock_begin(&run->clock, START_LEDGER);
 	if (audit_start(run->base, run->plan.run.home, mcp_run_on_ledger, run,
 		&run->audit) != RESULT_OK) {
 		mcp_run_fault(
@@ -443,12 +473,17 @@ mcp_run(const struct mcp_run_options *options)
 	run.options = options;
 	run.outcome.exit_code = -1;
 	mcp_streams_init(&run.streams);
+	if (options->timing)
+		run.clock.origin_us = start_clock_now();
+	start_clock_begin(&run.clock, START_PLAN);
 	if (mcp_run_prepare(&run)) {
 		run_log_open(&run.log, run.base, &run.plan.run);
 		if (event_loop_run(run.base) != RESULT_OK)
 			mcp_run_fault(&run, "internal", "the loop gave up");
 	}
 	code = mcp_run_code(&run);
+	if (options->timing)
+		start_clock_print(&run.clock, stderr);
 	mcp_run_clear(&run);
 	return code;
 }

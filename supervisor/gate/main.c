@@ -73,12 +73,13 @@ main_result(const struct gate *gate)
 		return json_pack("{s:s, s:s}", "reason",
 		    gate_reason_text(gate->reason), "detail",
 		    gate->caller.detail);
-	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I}", "reason",
-	    gate_reason_text(gate->reason), "detail", gate->listing.detail,
-	    "calls", (json_int_t)counts->calls, "denied",
-	    (json_int_t)counts->denied, "noise", (json_int_t)counts->noise,
-	    "dropped", (json_int_t)counts->dropped, "too_long",
-	    (json_int_t)counts->too_long, "tools_filtered",
+	return json_pack("{s:s, s:s, s:I, s:I, s:I, s:I, s:I, s:I, s:I}",
+	    "reason", gate_reason_text(gate->reason), "detail",
+	    gate->listing.detail, "first_answer_ms",
+	    (json_int_t)counts->first_ms, "calls", (json_int_t)counts->calls,
+	    "denied", (json_int_t)counts->denied, "noise",
+	    (json_int_t)counts->noise, "dropped", (json_int_t)counts->dropped,
+	    "too_long", (json_int_t)counts->too_long, "tools_filtered",
 	    (json_int_t)counts->filtered);
 }
 

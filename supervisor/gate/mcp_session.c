@@ -230,7 +230,8 @@ mcp_session_pass_answer(struct mcp_session *session, enum mcp_side from,
 		if (entry->kind == MCP_ERROR)
 			mcp_report_claim(
 			    row, mcp_claim_mark(edit, entry->outcome));
-		session->counts.calls++;
+		if (session->counts.calls++ == 0)
+			session->counts.first_ms = now_ms;
 		mcp_report_call(row, entry->whole.len, now_ms,
 		    entry->kind == MCP_RESULT ? "result" : "error");
 	}

@@ -22,6 +22,7 @@
 
 struct mcp_session_counts {
 	uint64_t calls;    /* requests of the client that were answered */
+	uint64_t first_ms; /* when the first was; 0: none */
 	uint64_t denied;   /* entries denied, either side */
 	uint64_t noise;    /* server lines that are no message */
 	uint64_t dropped;  /* answers and notifications dropped */

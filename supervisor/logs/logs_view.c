@@ -338,7 +338,7 @@ logs_view_free(struct logs_view **view)
 	if (gone == NULL)
 		return;
 	*view = NULL;
-	while (gone->kept_count > 0)
+	while (gone->kept != NULL && gone->kept_count > 0)
 		logs_view_drop_first(gone);
 	for (size_t i = 0; i < gone->count; i++)
 		logs_file_close(&gone->files[i].file);

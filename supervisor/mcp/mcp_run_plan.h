@@ -36,7 +36,8 @@ struct mcp_run_options {
 	bool verbose;         /* the server's standard error to ours */
 	bool list_tools;      /* `mcp tools`: the gate is the client */
 	bool json;
-	bool consent_once;                    /* to its secrets, for this run */
+	bool timing;       /* say where the time of the start went */
+	bool consent_once; /* to its secrets, for this run */
 	const struct mcp_run_caller *caller;  /* or NULL; borrowed */
 	const char *allow[MCP_RUN_ALLOW_MAX]; /* --allow */
 	size_t allow_count;
