@@ -357,23 +357,67 @@ mcp_run_events(struct mcp_run *run)
 	return RESULT_OK;
 }
 
-/* All that can fail before something is started. */
+/* A refusal is recorded by a ledger of its own; ours goes first. */
+static void
+mcp_run_refused(struct mcp_run *run)
+{
+	const struct run_entry *entry = &run->plan.run;
+
+	audit_free(&run->audit);
+	if (entry->home[0] != '\0' && refusal_record_is_decision(entry->code))
+		mcp_run_refused_record(entry->home, "mcp", run->options->slug,
+		    entry->code, entry->fault.text);
+	mcp_run_fault(run, entry->code, entry->fault.text);
+}
+
+static bool
+mcp_run_start_ledger(struct mcp_run *run)
+{
+	start_clock_begin(&run->clock, START_LEDGER);
+	if (audit_start(run->base, run->plan.run.home, mcp_run_on_ledger, run,
+		&run->audit) != RESULT_OK) {
+		mcp_run_fault(
+		    run, "audit_failed", "agentnode-ledger does not start");
+		return false;
+	}
+	audit_on_end(run->audit, mcp_run_on_ledger_end, run);
+	return true;
+}
+
+/* What the run is to be. The ledger comes to life meanwhile: it is heard
+ * when the loop runs, and nothing begins before. */
+static bool
+mcp_run_decide(struct mcp_run *run)
+{
+	const struct mcp_run_options *options = run->options;
+	enum result result;
+
+	start_clock_begin(&run->clock, START_PLAN);
+	result = mcp_run_plan_open(options, &run->plan);
+	if (result == RESULT_OK && !mcp_run_start_ledger(run))
+		return false;
+	if (result == RESULT_OK)
+		result = mcp_run_plan_decide(options, &run->plan);
+	if (result != RESULT_OK)
+		mcp_run_refused(run);
+	start_clock_end(&run->clock, START_PLAN);
+	return result == RESULT_OK;
+}
+
+/* All that can fail before something foreign is started. */
 static bool
 mcp_run_prepare(struct mcp_run *run)
 {
 	const struct mcp_run_options *options = run->options;
 	struct json_fault *fault = &run->plan.run.fault;
 
-	if (mcp_run_plan_make(options, &run->plan) != RESULT_OK) {
-		if (run->plan.run.home[0] != '\0' &&
-		    refusal_record_is_decision(run->plan.run.code))
-			mcp_run_refused_record(run->plan.run.home, "mcp",
-			    options->slug, run->plan.run.code, fault->text);
-		mcp_run_fault(run, run->plan.run.code, fault->text);
+	if (mcp_run_events(run) != RESULT_OK) {
+		mcp_run_fault(run, "internal", "out of memory");
 		return false;
 	}
-	if (mcp_run_events(run) != RESULT_OK ||
-	    mcp_streams_open(&run->streams, !options->list_tools,
+	if (!mcp_run_decide(run))
+		return false;
+	if (mcp_streams_open(&run->streams, !options->list_tools,
 		options->verbose) != RESULT_OK ||
 	    mcp_streams_let_go() != RESULT_OK) {
 		mcp_run_fault(
@@ -386,15 +430,6 @@ mcp_run_prepare(struct mcp_run *run)
 		mcp_run_fault(run, "files_failed", fault->text);
 		return false;
 	}
-	start_clock_end(&run->clock, START_PLAN);
-	start_clock_begin(&run->clock, START_LEDGER);
-	if (audit_start(run->base, run->plan.run.home, mcp_run_on_ledger, run,
-		&run->audit) != RESULT_OK) {
-		mcp_run_fault(
-		    run, "audit_failed", "agentnode-ledger does not start");
-		return false;
-	}
-	audit_on_end(run->audit, mcp_run_on_ledger_end, run);
 	return true;
 }
 
@@ -475,7 +510,6 @@ mcp_run(const struct mcp_run_options *options)
 	mcp_streams_init(&run.streams);
 	if (options->timing)
 		run.clock.origin_us = start_clock_now();
-	start_clock_begin(&run.clock, START_PLAN);
 	if (mcp_run_prepare(&run)) {
 		run_log_open(&run.log, run.base, &run.plan.run);
 		if (event_loop_run(run.base) != RESULT_OK)
