@@ -9,28 +9,26 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "common/ipc.h"
+#include "common/log.h"
+
 static enum result
 event_loop_make(int flags, struct event_base **base_r)
 {
 	struct event_config *config = event_config_new();
-	struct event_base *base = NULL;
 
+	flags |= EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_NOLOCK;
 	*base_r = NULL;
 	if (config == NULL)
 		return RESULT_NO_MEMORY;
 	/* A peer that vanished is an EPIPE of one call, never the end of
 	 * the process; splice(2) has no MSG_NOSIGNAL. */
 	if (signal(SIGPIPE, SIG_IGN) != SIG_ERR &&
-	    event_config_set_flag(config,
-		EVENT_BASE_FLAG_IGNORE_ENV | EVENT_BASE_FLAG_NOLOCK | flags) ==
-		0 &&
+	    event_config_set_flag(config, flags) == 0 &&
 	    event_config_require_features(config, EV_FEATURE_O1) == 0)
-		base = event_base_new_with_config(config);
+		*base_r = event_base_new_with_config(config);
 	event_config_free(config);
-	if (base == NULL)
-		return RESULT_SYSTEM;
-	*base_r = base;
-	return RESULT_OK;
+	return *base_r == NULL ? RESULT_SYSTEM : RESULT_OK;
 }
 
 enum result
@@ -39,9 +37,19 @@ event_loop_new(struct event_base **base_r)
 	return event_loop_make(0, base_r);
 }
 
+/* What libevent could not tell the kernel of in a batch is lost, and nobody
+ * else hears so: the process would wait for ever, deaf. */
+static void
+event_loop_lost(int severity, const char *text)
+{
+	if (severity >= EVENT_LOG_WARN)
+		log_fatal(IPC_EXIT_CRASH, "event_lost", text);
+}
+
 enum result
 event_loop_new_batched(struct event_base **base_r)
 {
+	event_set_log_callback(event_loop_lost);
 	return event_loop_make(EVENT_BASE_FLAG_EPOLL_USE_CHANGELIST, base_r);
 }
 
@@ -71,8 +79,6 @@ event_loop_stop(struct event_base *base)
 struct timeval
 event_loop_timeval(uint64_t ms)
 {
-	struct timeval value = {.tv_sec = (time_t)(ms / 1000),
+	return (struct timeval){.tv_sec = (time_t)(ms / 1000),
 	    .tv_usec = (suseconds_t)(ms % 1000 * 1000)};
-
-	return value;
 }

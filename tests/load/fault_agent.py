@@ -15,10 +15,13 @@ import mcp_setup
 from harness import check
 
 AGENT = '''
-import json, subprocess, sys
+import json, subprocess, sys, time
 
 
-def run(ctx, words=(), **rest):
+def run(ctx, words=(), sleep=0, **rest):
+    if sleep:
+        ctx.call_llm([{"role": "user", "content": "up"}])
+        time.sleep(sleep)
     done = subprocess.run([sys.executable, *words], stdout=subprocess.PIPE)
     said = json.loads(done.stdout)
     told = ctx.call_llm([{"role": "user", "content": json.dumps(said)}])
@@ -35,7 +38,7 @@ agent:
   entrypoint: agent.main:run
   goal: try the walls
   llm_access: {enabled: true, max_calls: 3}
-  limits: {max_runtime_seconds: 30}
+  limits: {max_runtime_seconds: SECONDS}
 '''
 SERVER = '''
 const { spawnSync } = require('child_process');
@@ -74,7 +77,7 @@ def homes(path, word):
 
 class Agent(fault_world.Story):
     """The workload's verdict comes through the model as well."""
-    name, timeout = "agent", 60
+    name, timeout, runtime = "agent", 60, 30
 
     def __init__(self, image=None):
         super().__init__(image)
@@ -91,7 +94,8 @@ class Agent(fault_world.Story):
         self.env = harness.environment(self.home, **self.case.session.agent())
         place = os.path.join(harness.folder(), "walls-agent")
         os.makedirs(os.path.join(place, "agent"))
-        for name, text in (("agentnode.yaml", MANIFEST),
+        for name, text in (("agentnode.yaml", MANIFEST.replace(
+                "SECONDS", str(self.runtime))),
                            ("agent/__init__.py", ""),
                            ("agent/main.py", AGENT)):
             with open(os.path.join(place, name), "w",

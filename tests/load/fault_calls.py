@@ -26,15 +26,18 @@ import time
 
 import engine_case
 import harness
-import fault_world
 import fault_agent
+import fault_keys
+import fault_world
 from fault_errnos import ERRNOS, LEFT_OUT
 from harness import check
 
 FAIL_CALL = os.path.join(harness.BUILD, "tests", "fail_call")
 STORIES = {one.name: one for one in (
     fault_world.Native, fault_world.Policy, fault_world.Container,
-    fault_agent.Agent, fault_agent.Server)}
+    fault_keys.Broker, fault_keys.Keyring, fault_agent.Agent,
+    fault_agent.Server)}
+PLAIN = ("native", "policy", "broker", "keyring")  # no image needed
 RANK = ("correct", "refused", "dead", "OPEN")
 DOCUMENT = os.path.join(harness.SOURCE, "docs", "fault-table.md")
 Case = collections.namedtuple("Case", "story program call nth errno")
@@ -68,7 +71,8 @@ def run(story, calls, *words):
     begin = time.monotonic()
     done = subprocess.run(
         [FAIL_CALL, "--calls", ",".join(calls), "--timeout",
-         str(story.timeout), "--report", report, *words, "--",
+         str(story.timeout), "--linger", str(story.linger), "--report",
+         report, *words, "--",
          *story.words()], env=story.env, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False,
         cwd=story.home)
@@ -90,7 +94,7 @@ def judge(story, rows, out, err):
     """(rank, what is wrong)."""
     wrong, ran = story.faults(out, err)
     if rows.get("hung"):
-        wrong.append(f"hung for {story.timeout} s")
+        wrong.append(f"hung for {story.timeout:.0f} s")
     if rows.get("left"):
         wrong.append("left behind: " + ", ".join(re.findall(
             r"fail_call: left: (.*)", err)))
@@ -193,13 +197,15 @@ def worker(story, queue, table, given, until):
 
 def tell(name, table, given, made):
     """A story once without a fault, counted, then with its faults."""
-    first = STORIES[name](None if name in ("native", "policy")
-                          else engine_case.image())
+    first = STORIES[name](None if name in PLAIN else engine_case.image())
     rows, out, err = run(first, ["execve"])
     rank, wrong = judge(first, rows, out, err)
     if not check(f"{name}: without a fault it is correct",
                  rank == "correct", (rank, wrong, rows, out, err)):
         return
+    # What is long on this machine now.
+    first.timeout = max(first.timeout, 15 * rows["seconds"])
+    first.linger = max(first.linger, 5 * rows["seconds"])
     rows, out, err = run(first, list(ERRNOS))
     rank, wrong = judge(first, rows, out, err)
     check(f"{name}: counted, it is correct too", rank == "correct",
@@ -214,6 +220,8 @@ def tell(name, table, given, made):
     share = (86400 if name in given.all else given.seconds
              / len([one for one in given.stories if one not in given.all]))
     stories = [first] + [first.twin() for _ in range(given.workers - 1)]
+    for story in stories:
+        story.timeout, story.linger = first.timeout, first.linger
     with concurrent.futures.ThreadPoolExecutor(given.workers) as pool:
         for done in [pool.submit(worker, story, queue, table, given,
                                  begin + share) for story in stories]:

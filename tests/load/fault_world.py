@@ -63,7 +63,7 @@ class Heard:
 class Story:
     """One command in a home of its own; ask() makes its words, verdict()
     judges what came of it."""
-    name, timeout = "", 30
+    name, timeout, linger = "", 30, 6
 
     def __init__(self, image=None):
         self.image, self.home = image, harness.folder()

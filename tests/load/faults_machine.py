@@ -6,6 +6,7 @@ stopped with SIGSTOP, a session bus that accepts and never answers, clocks
 that are far off. No workload without its record, none that outlives its
 limits, nothing left behind."""
 import ctypes
+import json
 import os
 import signal
 import socket
@@ -14,7 +15,9 @@ import sys
 import threading
 import time
 
+import agent_case
 import engine_case
+import fault_agent
 import fault_world
 import harness
 import machine_pace
@@ -237,6 +240,61 @@ def helpers(home):
     return found
 
 
+# ---- the same with an agent ---------------------------------------------------------
+
+class ShortAgent(fault_agent.Agent):
+    runtime = 3
+
+
+def agent_words(story):
+    return [harness.AGENTNODE, "agent", "run", "walls-agent", "--input",
+            json.dumps({"sleep": 100})]
+
+
+def agent_stopped(story, victim):
+    del story.case.provider.calls[:]
+    process = subprocess.Popen(
+        agent_words(story), env=story.env, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    harness.wait_until(lambda: story.case.provider.calls, 20)
+    pids = figures.below(process.pid)
+    found = [pid for pid in pids if program(pid) == victim]
+    check(f"agent, {victim}: it runs", found, pids)
+    deadline = machine_pace.Deadline(story.runtime + GRACE_S)
+    for pid in found:
+        os.kill(pid, signal.SIGSTOP)
+    ended = deadline.wait(lambda: process.poll() is not None)
+    print(f"# agent, {victim} stopped: {deadline}, exit {process.poll()}")
+    check(f"agent, {victim} stopped: the run ends within {story.runtime} + "
+          f"{GRACE_S} s", ended, deadline)
+    check(f"agent, {victim} stopped: nothing of it lives",
+          harness.wait_until(lambda: not alive(pids), 5), alive(pids))
+    if not ended:
+        process.kill()
+    out, err = process.communicate()
+    check(f"agent, {victim} stopped: no key outside",
+          agent_case.KEYS["openai"] not in out + err)
+
+
+def agents():
+    """Those of its parts that a command has none of."""
+    story = ShortAgent(engine_case.image())
+    for victim in ("agentnode-gate", "agentnode-llm-broker",
+                   "agentnode-llm-key"):
+        agent_stopped(story, victim)
+    del story.case.provider.calls[:]
+    story.case.session.freeze(True)  # a keychain that is there, and silent
+    result = harness.run(*agent_words(story), env=story.env, timeout=60)
+    story.case.session.freeze(False)
+    print(f"# agent, a silent keychain: exit {result.code} after "
+          f"{result.seconds:.1f} s: {result.err.strip()[-200:]}")
+    check("agent, a keychain that is silent: it ends by itself, without a key",
+          result.code not in (0, "timeout")
+          and not any(call.key() for call in story.case.provider.calls),
+          result)
+    story.close()
+
+
 # ---- clocks -----------------------------------------------------------------------
 
 def clocks():
@@ -261,6 +319,7 @@ def clocks():
 
 
 PARTS = {"disks": full_disks, "stops": stops, "bus": silent_bus,
+         "agents": agents,
          "clocks": clocks}
 for name in sys.argv[1:] or PARTS:
     begin = time.monotonic()

@@ -8,9 +8,12 @@
 #include <stddef.h>
 #include <stdlib.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cmocka.h>
+
+#include "common/ipc.h"
 
 static void
 test_event_loop_stop(evutil_socket_t fd, short what, void *context)
@@ -110,6 +113,34 @@ test_event_loop_batched_reuse(void **state)
 	event_base_free(test.base);
 }
 
+/* A batch that the kernel does not take (nobody can wait for a file): the
+ * process ends, it does not wait for what never comes. */
+static void
+test_event_loop_batched_lost(void **state)
+{
+	char path[] = "/tmp/agentnode-event-loop-XXXXXX";
+	int status, file = mkstemp(path);
+	pid_t child = fork();
+
+	(void)state;
+	(void)unlink(path);
+	if (child == 0) {
+		struct event_base *base;
+
+		(void)alarm(20);
+		if (event_loop_new_batched(&base) == RESULT_OK &&
+		    event_add(event_new(base, file, EV_READ | EV_PERSIST,
+				  test_event_loop_stop, base),
+			NULL) == 0)
+			(void)event_loop_run(base);
+		_exit(0);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), IPC_EXIT_CRASH);
+	close(file);
+}
+
 static void
 test_event_loop_timeval(void **state)
 {
@@ -127,6 +158,7 @@ main(void)
 	    cmocka_unit_test(test_event_loop_runs_and_stops),
 	    cmocka_unit_test(test_event_loop_no_sigpipe),
 	    cmocka_unit_test(test_event_loop_batched_reuse),
+	    cmocka_unit_test(test_event_loop_batched_lost),
 	    cmocka_unit_test(test_event_loop_timeval),
 	};
 
