@@ -11,7 +11,7 @@ function(add_load name)
 	    TIMEOUT ${T_TIMEOUT} RUN_SERIAL TRUE
 	    ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR};AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR};PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support;PYTHONDONTWRITEBYTECODE=1")
 endfunction()
-add_load(fault_calls TIMEOUT 400 WORDS --seconds 100)
+add_load(fault_calls TIMEOUT 400 WORDS --seconds 60)
 add_load(crowd TIMEOUT 240)
 add_load(faults_machine TIMEOUT 240)
 add_load(faults_network TIMEOUT 240)
