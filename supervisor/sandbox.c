@@ -282,7 +282,10 @@ sandbox_begin(struct sandbox *sandbox, const struct config *config,
 	if (strcmp(sandbox->plan.kind, "tool") != 0)
 		log_set_sandbox(sandbox->plan.lock.id);
 	audit_on_end(sandbox->audit, sandbox_on_ledger, sandbox);
-	sandbox_enter(sandbox, SANDBOX_AUDIT, "planned");
+	if (sandbox->ledger_waits && sandbox->plan.engine->client_is_launcher)
+		sandbox_enter(sandbox, SANDBOX_HELLO, "planned");
+	else
+		sandbox_enter(sandbox, SANDBOX_AUDIT, "planned");
 }
 
 enum result
@@ -302,6 +305,7 @@ sandbox_start(struct event_base *base, const struct config *config,
 	sandbox->context = context;
 	sandbox->outcome.exit_code = -1;
 	sandbox->leftovers_gone = true; /* until they are looked for */
+	sandbox->ledger_waits = spec->ledger_later;
 	if (sandbox_events(sandbox) != RESULT_OK) {
 		sandbox_free(&sandbox);
 		return RESULT_NO_MEMORY;
@@ -332,6 +336,20 @@ sandbox_stop(struct sandbox *sandbox, const char *code, const char *detail)
 		return; /* it ends in order already */
 	sandbox_close(sandbox, code[0] != '\0' ? code : "stopped",
 	    detail != NULL ? detail : "");
+}
+
+void
+sandbox_ledger(struct sandbox *sandbox, bool ready, const char *detail)
+{
+	sandbox->ledger_waits = false;
+	if (!ready)
+		sandbox_close(sandbox, "audit_failed", detail);
+	else if (sandbox->state == SANDBOX_AUDIT)
+		sandbox_steps_audit(sandbox);
+	else if (sandbox->end != NULL)
+		sandbox_steps_launch(sandbox);
+	if (sandbox->state == SANDBOX_RECORD)
+		sandbox_steps_record(sandbox);
 }
 
 void

@@ -75,6 +75,9 @@ struct sandbox_spec {
 	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	const json_t *record; /* more of the launch record (names, numbers) */
+	/* audit is not ready yet, sandbox_ledger tells when it is. A native
+	 * one is put up meanwhile, and its workload waits for the record. */
+	bool ledger_later;
 	int stdin_fd, stdout_fd, stderr_fd; /* ends of pipes; borrowed */
 	struct start_clock *clock;          /* or NULL; borrowed */
 };
@@ -107,6 +110,8 @@ enum result sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
     struct sandbox **sandbox_r);
+/* Of a spec with ledger_later, once: records can be written, or never will. */
+void sandbox_ledger(struct sandbox *sandbox, bool ready, const char *detail);
 /* Ask it to end; on_end follows. code as above: everything is killed at
  * once and nothing is copied out. code "": in order, init kills the
  * workload and trees come out, as when it had exited by itself. */

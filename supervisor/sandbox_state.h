@@ -60,6 +60,8 @@ struct sandbox {
 	struct engine_gc *leftovers; /* of dead supervisors */
 
 	bool egress_ready, volumes_good, reported;
+	bool ledger_waits; /* its start is not over */
+	bool recorded;     /* the launch record is on disk */
 	unsigned ports_ready; /* bit per port */
 	bool leftovers_gone;
 	bool ended;       /* on_end was called */
@@ -80,6 +82,7 @@ extern const struct wiring_handlers sandbox_inside_handlers;
 
 /* What a state does when it is entered (sandbox_steps.c). */
 void sandbox_steps_audit(struct sandbox *sandbox);
+void sandbox_steps_launch(struct sandbox *sandbox);
 void sandbox_steps_start(struct sandbox *sandbox);
 void sandbox_steps_checks(struct sandbox *sandbox);
 void sandbox_steps_tree(struct sandbox *sandbox);

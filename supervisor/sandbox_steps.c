@@ -25,16 +25,18 @@ sandbox_steps_on_launch(enum result result, const char *detail, void *context)
 {
 	struct sandbox *sandbox = context;
 
-	if (sandbox->state != SANDBOX_AUDIT)
-		return;
-	if (result != RESULT_OK)
+	sandbox->recorded = result == RESULT_OK;
+	if (!sandbox->recorded)
 		sandbox_close(sandbox, "audit_failed", detail);
-	else
+	else if (sandbox->state == SANDBOX_AUDIT)
 		sandbox_enter(sandbox, SANDBOX_HELLO, "launch is recorded");
+	else
+		sandbox_steps_ready(sandbox);
 }
 
+/* What was started before the ledger was there does not go without it. */
 void
-sandbox_steps_audit(struct sandbox *sandbox)
+sandbox_steps_launch(struct sandbox *sandbox)
 {
 	json_t *record = sandbox_plan_record(&sandbox->plan);
 	enum result result =
@@ -48,6 +50,13 @@ sandbox_steps_audit(struct sandbox *sandbox)
 		    "the launch cannot be recorded, so it does not happen");
 }
 
+void
+sandbox_steps_audit(struct sandbox *sandbox)
+{
+	if (!sandbox->ledger_waits)
+		sandbox_steps_launch(sandbox);
+}
+
 /* ---- the parts: proxy, volume hashes ---- */
 
 /* Everything before go is there? */
@@ -56,8 +65,8 @@ sandbox_steps_ready(struct sandbox *sandbox)
 {
 	unsigned ports = (1U << sandbox->plan.port_count) - 1U;
 
-	if (sandbox->state == SANDBOX_CHECKS && sandbox->egress_ready &&
-	    sandbox->volumes_good && sandbox->ports_ready == ports)
+	if (sandbox->state == SANDBOX_CHECKS && sandbox->recorded &&
+	    sandbox->egress_ready && sandbox->volumes_good && sandbox->ports_ready == ports)
 		sandbox_enter(sandbox, SANDBOX_IMPORT, "all checks are good");
 }
 
@@ -477,8 +486,13 @@ void
 sandbox_steps_record(struct sandbox *sandbox)
 {
 	bool launched = sandbox->end != NULL;
-	json_t *record = sandbox_steps_end_record(sandbox);
-	enum result result =
+	json_t *record;
+	enum result result;
+
+	if (sandbox->ledger_waits)
+		return; /* sandbox_ledger comes back to it */
+	record = sandbox_steps_end_record(sandbox);
+	result =
 	    record == NULL
 		? RESULT_NO_MEMORY
 		: audit_submit(sandbox->audit, launched ? "removal" : "refusal",

@@ -32,7 +32,7 @@
 #define EXEC_RUN_COLLECT_MS 10000U
 
 enum exec_run_state {
-	EXEC_RUN_LEDGER,  /* until the ledger is ready */
+	EXEC_RUN_LEDGER,  /* until the ledger is ready; not of native */
 	EXEC_RUN_OPEN,    /* the boundary comes to life, lives, ends */
 	EXEC_RUN_CLOSING, /* it ended; the reader comes to its end */
 	EXEC_RUN_ENDED
@@ -54,6 +54,7 @@ struct exec_run {
 	struct event *later; /* what must not be done inside a callback */
 	uint64_t go_ms, duration_ms;
 	bool exited, ended, collect_ended, timed_out;
+	bool collecting; /* the reader was started */
 	struct sandbox_outcome outcome;
 	json_t *collected; /* owned */
 	int turn;          /* of starting; -1: it runs, or there was none */
@@ -117,7 +118,7 @@ exec_run_on_later(evutil_socket_t fd, short what, void *context)
 		exec_run_enter(run, EXEC_RUN_CLOSING, "the boundary ended");
 		(void)event_add(run->timer, &limit);
 	}
-	if (run->collect != NULL && !run->collect_ended)
+	if (run->collecting && !run->collect_ended)
 		return;
 	if (run->state != EXEC_RUN_ENDED) {
 		exec_run_enter(run, EXEC_RUN_ENDED, "all parts ended");
@@ -303,20 +304,25 @@ exec_run_start_sandbox(struct exec_run *run)
 }
 
 static void
+exec_run_open(struct exec_run *run, const char *why)
+{
+	exec_run_enter(run, EXEC_RUN_OPEN, why);
+	if ((run->plan.policy.is ? exec_run_start_host(run)
+				 : exec_run_start_sandbox(run)) != RESULT_OK)
+		exec_run_close(run, "internal", "out of memory");
+}
+
+static void
 exec_run_on_ledger(enum result result, const char *detail, void *context)
 {
 	struct exec_run *run = context;
 
-	if (run->state != EXEC_RUN_LEDGER)
-		return;
-	if (result != RESULT_OK) {
+	if (run->state == EXEC_RUN_LEDGER && result != RESULT_OK)
 		exec_run_close(run, "audit_failed", detail);
-		return;
-	}
-	exec_run_enter(run, EXEC_RUN_OPEN, "the ledger is ready");
-	if ((run->plan.policy.is ? exec_run_start_host(run)
-				 : exec_run_start_sandbox(run)) != RESULT_OK)
-		exec_run_close(run, "internal", "out of memory");
+	else if (run->state == EXEC_RUN_LEDGER)
+		exec_run_open(run, "the ledger is ready");
+	else if (run->sandbox != NULL)
+		sandbox_ledger(run->sandbox, result == RESULT_OK, detail);
 }
 
 static enum result
@@ -369,10 +375,9 @@ exec_run_prepare(struct exec_run *run)
 		exec_run_fault(run, "internal", "out of memory");
 		return false;
 	}
-	if (exec_collect_start(run->base, &run->plan, exec_run_on_collected,
-		run, &run->collect) != RESULT_OK) {
-		exec_run_fault(
-		    run, "collect_failed", "agentnode-unpack does not start");
+	run_log_open(&run->log, run->base, &run->plan.run);
+	if (exec_collect_open(&run->collect) != RESULT_OK) {
+		exec_run_fault(run, "internal", "no pipes");
 		return false;
 	}
 	if (audit_start(run->base, run->plan.run.home, exec_run_on_ledger, run,
@@ -382,6 +387,15 @@ exec_run_prepare(struct exec_run *run)
 		return false;
 	}
 	audit_on_end(run->audit, exec_run_on_ledger_end, run);
+	/* What takes longest first: the reader has nothing to read yet. */
+	if (run->plan.native.view != NULL)
+		exec_run_open(run, "nothing goes before it is recorded");
+	run->collecting = exec_collect_start(run->collect, run->base,
+			      &run->plan, exec_run_on_collected,
+			      run) == RESULT_OK;
+	if (!run->collecting)
+		exec_run_close(run, "collect_failed",
+		    "agentnode-unpack does not start");
 	return true;
 }
 
@@ -476,7 +490,6 @@ exec_run_play(struct exec_run *run)
 	run->outcome.exit_code = run->turn = -1;
 	if (!exec_run_prepare(run))
 		return;
-	run_log_open(&run->log, run->base, &run->plan.run);
 	if (event_loop_run(run->base) != RESULT_OK)
 		exec_run_fault(run, "internal", "the loop gave up");
 }

@@ -17,11 +17,13 @@
 
 /* Beside the command's own time: start, results, removal. */
 #define EXEC_COLLECT_MORE_S 900U
+#define EXEC_COLLECT_PIPES 3U
 #define EXEC_COLLECT_ANSWER_MAX (64U << 20)
 
 struct exec_collect {
 	struct unpack_call *call;
 	int answer;
+	int read[EXEC_COLLECT_PIPES]; /* of stdout, stderr, results */
 	struct exec_collect_ends ends;
 	exec_collect_done *done;
 	void *context;
@@ -90,35 +92,53 @@ exec_collect_call(struct event_base *base, const struct exec_plan *plan,
 }
 
 enum result
-exec_collect_start(struct event_base *base, const struct exec_plan *plan,
-    exec_collect_done *done, void *context, struct exec_collect **collect_r)
+exec_collect_open(struct exec_collect **collect_r)
 {
 	struct exec_collect *collect = calloc(1, sizeof(*collect));
-	int fds[COLLECT_FD_COUNT] = {-1, -1, -1, -1, -1};
 	enum result result = RESULT_SYSTEM;
 
 	*collect_r = collect;
 	if (collect == NULL)
 		return RESULT_NO_MEMORY;
 	collect->ends = (struct exec_collect_ends){-1, -1, -1};
-	collect->done = done;
-	collect->context = context;
+	for (size_t i = 0; i < EXEC_COLLECT_PIPES; i++)
+		collect->read[i] = -1;
 	collect->answer = memfd_create("answer", MFD_CLOEXEC);
 	if (collect->answer >= 0)
 		result =
-		    exec_collect_pipe(&fds[COLLECT_STDOUT], &collect->ends.out);
+		    exec_collect_pipe(&collect->read[0], &collect->ends.out);
 	if (result == RESULT_OK)
 		result =
-		    exec_collect_pipe(&fds[COLLECT_STDERR], &collect->ends.err);
+		    exec_collect_pipe(&collect->read[1], &collect->ends.err);
 	if (result == RESULT_OK)
 		result = exec_collect_pipe(
-		    &fds[COLLECT_RESULTS], &collect->ends.results);
+		    &collect->read[2], &collect->ends.results);
+	return result;
+}
+
+static void
+exec_collect_passed(struct exec_collect *collect)
+{
+	for (size_t i = 0; i < EXEC_COLLECT_PIPES; i++)
+		fd_close(&collect->read[i]);
+}
+
+enum result
+exec_collect_start(struct exec_collect *collect, struct event_base *base,
+    const struct exec_plan *plan, exec_collect_done *done, void *context)
+{
+	int fds[COLLECT_FD_COUNT];
+	enum result result;
+
+	collect->done = done;
+	collect->context = context;
 	fds[COLLECT_ANSWER] = collect->answer;
 	fds[COLLECT_HANDED] = plan->input.fd;
-	if (result == RESULT_OK)
-		result = exec_collect_call(base, plan, fds, collect);
-	for (size_t i = COLLECT_STDOUT; i <= COLLECT_RESULTS; i++)
-		fd_close(&fds[i]);
+	fds[COLLECT_STDOUT] = collect->read[0];
+	fds[COLLECT_STDERR] = collect->read[1];
+	fds[COLLECT_RESULTS] = collect->read[2];
+	result = exec_collect_call(base, plan, fds, collect);
+	exec_collect_passed(collect);
 	return result;
 }
 
@@ -146,6 +166,7 @@ exec_collect_free(struct exec_collect **collect)
 	*collect = NULL;
 	unpack_call_free(&gone->call);
 	exec_collect_given(gone);
+	exec_collect_passed(gone);
 	fd_close(&gone->answer);
 	free(gone);
 }

@@ -23,11 +23,13 @@ struct exec_collect_ends {
 	int out, err, results;
 };
 
+/* The pipes, which hold what is written until somebody reads. */
+enum result exec_collect_open(struct exec_collect **collect_r);
 /* Start the reader. done comes once, when every copy of the three ends is
  * closed, or when it failed; never before this returns. */
-enum result exec_collect_start(struct event_base *base,
-    const struct exec_plan *plan, exec_collect_done *done, void *context,
-    struct exec_collect **collect_r);
+enum result exec_collect_start(struct exec_collect *collect,
+    struct event_base *base, const struct exec_plan *plan,
+    exec_collect_done *done, void *context);
 /* Borrowed; closed by exec_collect_given. */
 const struct exec_collect_ends *exec_collect_ends(
     const struct exec_collect *collect);

@@ -201,6 +201,7 @@ exec_plan_spec(struct exec_plan *plan, const struct exec_request *request)
 	spec->cwd = plan->place;
 	if (plan->native.view != NULL) {
 		spec->view = plan->native.view;
+		spec->ledger_later = true;
 		spec->cwd = plan->native.view->cwd;
 	} else {
 		/* The command's own programs run there: nothing sealed is in
