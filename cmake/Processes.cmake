@@ -28,7 +28,9 @@ function(add_static_program name)
 	target_compile_options(${name} PRIVATE -fno-sanitize=all
 	    $<$<STREQUAL:${AGENTNODE_MODE},coverage>:-fno-profile-arcs
 	    -fno-test-coverage>)
-	target_link_options(${name} PRIVATE -static-pie -fno-sanitize=all)
+	# init is copied into memory at each start.
+	target_link_options(${name} PRIVATE -static-pie -fno-sanitize=all
+	    $<$<STREQUAL:${AGENTNODE_MODE},release>:-Wl,--strip-debug>)
 	set_target_properties(${name} PROPERTIES
 	    RUNTIME_OUTPUT_DIRECTORY
 	    ${CMAKE_BINARY_DIR}/libexec/agentnode)

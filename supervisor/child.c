@@ -25,6 +25,7 @@
 
 struct child {
 	enum ipc_role role;
+	const char *name; /* of the program */
 	pid_t pid;
 	struct peer *peer;
 	struct process_watch *watch;
@@ -300,11 +301,11 @@ child_spawn(struct child *child, const struct child_spec *spec, int control,
 	    .umask = 077,
 	    .die_with_us = true};
 	enum result result =
-	    child_program_path(child_role_name(spec->role), path, sizeof(path));
+	    child_program_path(child->name, path, sizeof(path));
 
 	if (result != RESULT_OK) {
 		log_event(LOG_ERROR_LEVEL, "child_missing",
-		    LOG_TEXT("name", child_role_name(spec->role)));
+		    LOG_TEXT("name", child->name));
 		return result;
 	}
 	argv[0] = path;
@@ -354,6 +355,8 @@ child_start(struct event_base *base, const struct child_spec *spec,
 	if (child == NULL)
 		return RESULT_NO_MEMORY;
 	child->role = spec->role;
+	child->name =
+	    spec->program != NULL ? spec->program : child_role_name(spec->role);
 	child->no_landlock = json_is_true(json_object_get(
 	    json_object_get(spec->config, "options"), "no_landlock"));
 	child->handlers = *handlers;
@@ -399,7 +402,7 @@ child_send(struct child *child, const struct ipc_message *message)
 const char *
 child_name(const struct child *child)
 {
-	return child_role_name(child->role);
+	return child->name;
 }
 
 pid_t

@@ -29,7 +29,8 @@ struct child_handlers {
 };
 
 struct child_spec {
-	enum ipc_role role;    /* decides the program's file name */
+	enum ipc_role role;    /* decides the program's file name, unless */
+	const char *program;   /* another one has that role; static */
 	json_t *config;        /* borrowed; body of the config message */
 	const int *config_fds; /* borrowed; go with the config message */
 	size_t config_fd_count;

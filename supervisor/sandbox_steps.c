@@ -66,7 +66,8 @@ sandbox_steps_ready(struct sandbox *sandbox)
 	unsigned ports = (1U << sandbox->plan.port_count) - 1U;
 
 	if (sandbox->state == SANDBOX_CHECKS && sandbox->recorded &&
-	    sandbox->egress_ready && sandbox->volumes_good && sandbox->ports_ready == ports)
+	    sandbox->egress_ready && sandbox->volumes_good &&
+	    sandbox->ports_ready == ports)
 		sandbox_enter(sandbox, SANDBOX_IMPORT, "all checks are good");
 }
 
@@ -492,11 +493,10 @@ sandbox_steps_record(struct sandbox *sandbox)
 	if (sandbox->ledger_waits)
 		return; /* sandbox_ledger comes back to it */
 	record = sandbox_steps_end_record(sandbox);
-	result =
-	    record == NULL
-		? RESULT_NO_MEMORY
-		: audit_submit(sandbox->audit, launched ? "removal" : "refusal",
-		      record, sandbox_steps_on_record, sandbox);
+	result = record == NULL ? RESULT_NO_MEMORY
+				: audit_submit(sandbox->audit,
+				      launched ? "removal" : "refusal", record,
+				      sandbox_steps_on_record, sandbox);
 
 	json_decref(record);
 	if (!launched)

@@ -390,12 +390,12 @@ exec_run_prepare(struct exec_run *run)
 	/* What takes longest first: the reader has nothing to read yet. */
 	if (run->plan.native.view != NULL)
 		exec_run_open(run, "nothing goes before it is recorded");
-	run->collecting = exec_collect_start(run->collect, run->base,
-			      &run->plan, exec_run_on_collected,
-			      run) == RESULT_OK;
+	run->collecting =
+	    exec_collect_start(run->collect, run->base, &run->plan,
+		exec_run_on_collected, run) == RESULT_OK;
 	if (!run->collecting)
-		exec_run_close(run, "collect_failed",
-		    "agentnode-unpack does not start");
+		exec_run_close(
+		    run, "collect_failed", "agentnode-collect does not start");
 	return true;
 }
 

@@ -42,8 +42,8 @@ static void
 doctor_kernel_parts(struct doctor *doctor, struct doctor_finding *finding)
 {
 	static const char *const parts[] = {"agentnode-init", "agentnode-gate",
-	    "agentnode-ledger", "agentnode-unpack", "agentnode-egress-proxy",
-	    "agentnode-probe", "agentnode-native"};
+	    "agentnode-ledger", "agentnode-unpack", "agentnode-collect",
+	    "agentnode-egress-proxy", "agentnode-probe", "agentnode-native"};
 	char path[4096];
 
 	(void)doctor;

@@ -5,10 +5,13 @@
  * leave init's end open here once the engine has it: its closing is how
  * the end of the container is seen.
  */
+#include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -18,6 +21,8 @@
 #include "supervisor/engine/wiring_way.h"
 
 #define WIRING_FD_PROGRAM_MAX (16U << 20)
+#define WIRING_FD_SEALS \
+	(F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 struct wiring_fd_state {
 	int inside;  /* init's end, until passed */
@@ -25,11 +30,35 @@ struct wiring_fd_state {
 	int null_fd; /* for streams nobody wants */
 };
 
+/* A copy in memory that nobody can change, made without one of ours. */
+static enum result
+wiring_fd_copy(int from, int *fd_r)
+{
+	int to FD_CLEANUP =
+	    memfd_create("agentnode-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	size_t size = 0;
+	ssize_t got;
+
+	if (to < 0)
+		return RESULT_SYSTEM;
+	do {
+		got = sendfile(to, from, NULL, WIRING_FD_PROGRAM_MAX - size);
+		size += got > 0 ? (size_t)got : 0;
+	} while ((got > 0 && size < WIRING_FD_PROGRAM_MAX) ||
+		 (got < 0 && errno == EINTR));
+	if (got != 0)
+		return got < 0 ? RESULT_SYSTEM : RESULT_TOO_LONG;
+	if (fcntl(to, F_ADD_SEALS, WIRING_FD_SEALS) != 0)
+		return RESULT_SYSTEM;
+	*fd_r = to;
+	to = -1;
+	return RESULT_OK;
+}
+
 static enum result
 wiring_fd_program(int *fd_r, char *detail_r, size_t size)
 {
-	char path[PATH_MAX], *bytes = NULL;
-	size_t len = 0;
+	char path[PATH_MAX];
 	enum result result;
 	int fd FD_CLEANUP = -1;
 
@@ -41,10 +70,7 @@ wiring_fd_program(int *fd_r, char *detail_r, size_t size)
 		    "agentnode-init is not installed beside agentnode");
 		return RESULT_NOT_FOUND;
 	}
-	result = fd_read_all(fd, WIRING_FD_PROGRAM_MAX, &bytes, &len);
-	if (result == RESULT_OK)
-		result = fd_sealed_memfd("agentnode-init", bytes, len, fd_r);
-	free(bytes);
+	result = wiring_fd_copy(fd, fd_r);
 	if (result != RESULT_OK)
 		(void)snprintf(detail_r, size, "cannot load agentnode-init: %s",
 		    result_text(result));

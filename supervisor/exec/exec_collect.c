@@ -79,6 +79,7 @@ exec_collect_call(struct event_base *base, const struct exec_plan *plan,
     const int *fds, struct exec_collect *collect)
 {
 	struct unpack_call_spec call = {.job = UNPACK_JOB_COLLECT,
+	    .program = "agentnode-collect",
 	    .options = json_pack("{s:I, s:I, s:I}", "max_bytes",
 		(json_int_t)plan->text, "max_files", (json_int_t)plan->files,
 		"max_total", (json_int_t)plan->total),

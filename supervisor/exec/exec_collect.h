@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The pipes of a command, and the process that reads them: agentnode-unpack
- * with the job collect. No byte of the command's is seen here but as text
+ * The pipes of a command, and the process that reads them: agentnode-collect,
+ * with the job of that name. No byte of the command's is seen here but as text
  * that it made. Used by exec_run.
  */
 #ifndef SUPERVISOR_EXEC_EXEC_COLLECT_H

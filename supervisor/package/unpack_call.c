@@ -132,6 +132,7 @@ unpack_call_child(struct event_base *base, const struct config *config,
 	    unpack_call_on_ready, unpack_call_on_message, unpack_call_on_end};
 	int fds[UNPACK_ROOTS_MAX + 1];
 	struct child_spec child = {.role = IPC_UNPACK,
+	    .program = spec->program,
 	    .config_fds = fds,
 	    .config_fd_count = spec->root_count + 1};
 	enum result result;

@@ -25,8 +25,9 @@ typedef void unpack_call_done(
 
 struct unpack_call_spec {
 	const char *job;
-	json_t *options;  /* taken, even on failure */
-	const int *roots; /* directories; borrowed */
+	const char *program; /* that does it; NULL: agentnode-unpack */
+	json_t *options;     /* taken, even on failure */
+	const int *roots;    /* directories; borrowed */
 	size_t root_count;
 	const int *fds; /* of the job; borrowed, may be closed after start */
 	size_t fd_count;
