@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The agentnode program: main, the command files (one per group, found by
+# agentnode-command: main, the command files (one per group, found by
 # their place), and the parts as libraries.
 file(GLOB AGENTNODE_COMMANDS CONFIGURE_DEPENDS
     ${CMAKE_CURRENT_SOURCE_DIR}/command/*.c)
@@ -15,11 +15,12 @@ foreach(part supervisor_logs supervisor_exec supervisor_host supervisor_mcp supe
     egress_policy policy_suffix)
 	list(APPEND AGENTNODE_PARTS $<TARGET_NAME_IF_EXISTS:${part}>)
 endforeach()
-add_process(agentnode COMMAND
+add_process(agentnode-command
     SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/main.c ${AGENTNODE_COMMANDS}
     LIBRARIES ${AGENTNODE_PARTS} common_io)
-target_compile_definitions(agentnode PRIVATE
+target_compile_definitions(agentnode-command PRIVATE
     AGENTNODE_VERSION="${PROJECT_VERSION}")
+include(${CMAKE_CURRENT_SOURCE_DIR}/entry/entry.cmake)
 
 # What the program says about itself: completion beside it and installed;
 # `ninja manual` brings docs/man up to date (a test holds it to that).

@@ -63,23 +63,42 @@ child_role_name(enum ipc_role role)
 	return NULL;
 }
 
-/* The directory above the one our own program lies in. */
+/* Two programs of ours start others: PREFIX/bin/agentnode and
+ * PREFIX/libexec/agentnode/agentnode-command. */
 static enum result
 child_prefix(char *path_r, size_t size)
 {
+	static const char below[] = "/libexec/agentnode";
 	ssize_t len = readlink("/proc/self/exe", path_r, size - 1);
+	char *slash;
 
 	if (len <= 0 || (size_t)len >= size - 1)
 		return RESULT_SYSTEM;
 	path_r[len] = '\0';
-	for (int level = 0; level < 2; level++) {
-		char *slash = strrchr(path_r, '/');
-
-		if (slash == NULL)
-			return RESULT_SYSTEM;
-		*slash = '\0';
-	}
+	slash = strrchr(path_r, '/');
+	if (slash == NULL)
+		return RESULT_SYSTEM;
+	*slash = '\0';
+	len = slash - path_r - (ssize_t)strlen(below);
+	slash = len >= 0 && strcmp(path_r + len, below) == 0
+		    ? path_r + len
+		    : strrchr(path_r, '/');
+	if (slash == NULL)
+		return RESULT_SYSTEM;
+	*slash = '\0';
 	return RESULT_OK;
+}
+
+enum result
+child_command_path(char *path_r, size_t size)
+{
+	char prefix[PATH_MAX];
+	int len;
+
+	if (child_prefix(prefix, sizeof(prefix)) != RESULT_OK)
+		return RESULT_SYSTEM;
+	len = snprintf(path_r, size, "%s/bin/agentnode", prefix);
+	return len < 0 || (size_t)len >= size ? RESULT_TOO_LONG : RESULT_OK;
 }
 
 enum result

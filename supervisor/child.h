@@ -41,6 +41,9 @@ struct child_spec {
  * RESULT_NOT_FOUND names it. */
 enum result child_program_path(const char *name, char *path_r, size_t size);
 
+/* What a person or another program calls: the agentnode in bin. */
+enum result child_command_path(char *path_r, size_t size);
+
 /* As above for a data file: share/agentnode/NAME. */
 enum result child_shared_path(const char *name, char *path_r, size_t size);
 

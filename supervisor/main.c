@@ -1,56 +1,13 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The agentnode program: everything a person or an MCP client calls. It
- * prepares the process, and the command table does the rest. It must never
- * see a key or parse what a container, client or upstream wrote.
+ * agentnode-command: all that a person or an MCP client may ask for.
+ * Started by agentnode (supervisor/entry), in its place. It must never see
+ * a key or parse what a container, client or upstream wrote.
  */
-#include <errno.h>
-#include <fcntl.h>
-#include <signal.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "supervisor/command/command.h"
-#include "supervisor/command/command_dispatch.h"
-
-/* A caller may have closed 0, 1 or 2: a file opened later must not land
- * there and receive our messages. */
-static bool
-main_fill_standard(void)
-{
-	int fd;
-
-	do {
-		fd = open("/dev/null", O_RDWR | O_CLOEXEC);
-		if (fd < 0)
-			return false;
-	} while (fd <= STDERR_FILENO);
-	close(fd);
-	return true;
-}
-
-/* What stdio still holds must arrive: a full disk is not a success. */
-static int
-main_finish(int code)
-{
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
-	if (errno == EPIPE)
-		return code;
-	return command_error(COMMAND_INTERNAL,
-	    "standard output could not be written: %s", strerror(errno));
-}
+#include "supervisor/command/command_main.h"
 
 int
 main(int argc, char **argv)
 {
-	if (!main_fill_standard())
-		return COMMAND_INTERNAL;
-	umask(077);
-	/* A reader that left is an error where it is written to; programs
-	 * that we start get the default back (child, engine). */
-	signal(SIGPIPE, SIG_IGN);
-	return main_finish(command_dispatch(argc, argv));
+	return command_main(argc, argv);
 }

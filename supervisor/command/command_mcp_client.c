@@ -16,6 +16,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/child.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/mcp_import.h"
 #include "supervisor/mcp/mcp_package.h"
@@ -228,7 +229,6 @@ command_mcp_client_config(int argc, char **argv)
 	char path[PATH_MAX], program[PATH_MAX];
 	const json_t *entry;
 	enum result result;
-	ssize_t len;
 
 	if (!command_mcp_client_parse(argc, argv, &options))
 		return command_option_fault("mcp config");
@@ -249,11 +249,9 @@ command_mcp_client_config(int argc, char **argv)
 	lockfile_free(&lockfile);
 	if (fault.text[0] != '\0')
 		return command_error(COMMAND_NO, "%s", fault.text);
-	len = readlink("/proc/self/exe", program, sizeof(program) - 1);
-	if (len < 0)
-		return command_error(COMMAND_INTERNAL,
-		    "our own path is not known: %s", strerror(errno));
-	program[len] = '\0';
+	if (child_command_path(program, sizeof(program)) != RESULT_OK)
+		return command_error(
+		    COMMAND_INTERNAL, "our own path is not known");
 	return command_mcp_client_print(&options, program, path);
 }
 

@@ -189,7 +189,9 @@ native_view_make(const struct native_view_choice *choice,
 	struct native_step_plan plan = {view_r, fault_r, fault_size};
 	enum result result;
 
-	memset(view_r, 0, sizeof(*view_r));
+	/* Each step is cleared when it is added. */
+	memset(view_r, 0, offsetof(struct native_view, steps));
+	view_r->count = 0;
 	view_r->mode = choice->mode;
 	(void)snprintf(fault_r, fault_size, "%s", "");
 	result = native_view_check(&plan, choice);

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * IDNA 2008 conversion before the canonical parsers. Called by config_shape
- * and by commands. The only user of libidn2; it must never see a name that
+ * and by commands. It must never see a name that
  * came from a container or over a network.
  */
-#include <idn2.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/domain.h"
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/policy/config_idn.h"
+#include "supervisor/policy/config_idn2.h"
 #include "supervisor/policy/suffix_check.h"
 
 #define CONFIG_IDN_TEXT_MAX 1024U
@@ -49,10 +49,9 @@ static bool
 config_idn_convert(const char *text, char *ascii_r, size_t size,
     char why_r[CONFIG_IDN_WHY_MAX])
 {
-	char host[CONFIG_IDN_TEXT_MAX];
-	char *converted = NULL;
+	char host[CONFIG_IDN_TEXT_MAX], converted[CONFIG_IDN_TEXT_MAX];
 	size_t start, len;
-	int code, used;
+	int used;
 
 	if (strlen(text) >= sizeof(host))
 		return config_idn_no(why_r, "too long");
@@ -64,16 +63,10 @@ config_idn_convert(const char *text, char *ascii_r, size_t size,
 	config_idn_find_host(text, &start, &len);
 	memcpy(host, text + start, len);
 	host[len] = '\0';
-	code = idn2_to_ascii_8z(host, &converted,
-	    IDN2_NFC_INPUT | IDN2_NONTRANSITIONAL | IDN2_USE_STD3_ASCII_RULES);
-	if (code != IDN2_OK) {
-		snprintf(why_r, CONFIG_IDN_WHY_MAX,
-		    "no internationalised name: %s", idn2_strerror(code));
+	if (!config_idn2_ascii(host, converted, sizeof(converted), why_r))
 		return false;
-	}
 	used = snprintf(ascii_r, size, "%.*s%s%s", (int)start, text, converted,
 	    text + start + len);
-	idn2_free(converted);
 	return (used >= 0 && (size_t)used < size) ||
 	       config_idn_no(why_r, "too long");
 }

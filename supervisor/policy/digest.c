@@ -1,11 +1,10 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Digests over libcrypto and the canonical JSON they are made of. Called by
- * lockfile, audit and the ledger. It must spell JSON exactly as Python's
+ * The canonical JSON that digests are made of. Called by lockfile, audit and
+ * the ledger. It must spell JSON exactly as Python's
  * json.dumps(sort_keys, separators=(",", ":"), ensure_ascii=False) does,
  * since other readers of the lockfile compute the same hashes.
  */
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,40 +13,12 @@
 #include "common/json_field.h"
 #include "supervisor/policy/digest.h"
 
-static EVP_MD *digest_implementation; /* libcrypto's, fetched once */
-
 enum result
 digest_prepare(void)
 {
 	char hex[DIGEST_HEX + 1];
 
-	if (digest_implementation == NULL)
-		digest_implementation = EVP_MD_fetch(NULL, "SHA256", NULL);
-	if (digest_implementation == NULL)
-		return RESULT_UNSUPPORTED;
 	return digest_sha256("", 0, hex);
-}
-
-enum result
-digest_sha256(const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1])
-{
-	static const char digits[] = "0123456789abcdef";
-	unsigned char raw[EVP_MAX_MD_SIZE];
-	unsigned size = 0, i;
-
-	memset(hex_r, 0, DIGEST_HEX + 1);
-	if (digest_implementation == NULL)
-		digest_implementation = EVP_MD_fetch(NULL, "SHA256", NULL);
-	if (digest_implementation == NULL ||
-	    EVP_Digest(bytes, len, raw, &size, digest_implementation, NULL) !=
-		1 ||
-	    size != DIGEST_HEX / 2)
-		return RESULT_UNSUPPORTED;
-	for (i = 0; i < size; i++) {
-		hex_r[2 * i] = digits[raw[i] >> 4];
-		hex_r[2 * i + 1] = digits[raw[i] & 15];
-	}
-	return RESULT_OK;
 }
 
 bool

@@ -103,13 +103,3 @@ suffix_check_wildcard(
 		    "against is not installed; install publicsuffix");
 	return result;
 }
-
-enum result
-suffix_check_entry(
-    const struct policy_entry *entry, char why_r[SUFFIX_CHECK_WHY_MAX])
-{
-	why_r[0] = '\0';
-	if (entry->kind != POLICY_ENTRY_WILDCARD)
-		return RESULT_OK;
-	return suffix_check_wildcard(&entry->name, why_r);
-}

@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * Stands for the functions that need a library agentnode is linked without:
+ * supervisor/entry/CMakeLists.txt puts each in the place of the function of
+ * its name. Reached by an entry of the configuration with a wildcard or a
+ * name that is no ASCII, before anything is started.
+ */
+#include "supervisor/entry/absent.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "supervisor/child.h"
+#include "supervisor/command/command.h"
+#include "supervisor/engine/image_config.h"
+#include "supervisor/policy/config_idn2.h"
+#include "supervisor/policy/digest.h"
+#include "supervisor/policy/ed25519.h"
+#include "supervisor/policy/suffix_check.h"
+
+#define ABSENT_PROGRAM "agentnode-command"
+
+static char **absent_argv;
+
+void
+absent_words(char **argv)
+{
+	absent_argv = argv;
+}
+
+void
+absent_hand_over(void)
+{
+	char path[PATH_MAX];
+	siginfo_t info;
+
+	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	    errno != ECHILD)
+		return;
+	if (child_program_path(ABSENT_PROGRAM, path, sizeof(path)) == RESULT_OK)
+		(void)execv(path, absent_argv);
+	_exit(command_error(COMMAND_INTERNAL,
+	    ABSENT_PROGRAM " is not installed beside agentnode"));
+}
+
+/* Each as the function that it stands for. */
+#define ABSENT_LIKE(name)                                                \
+	_Static_assert(__builtin_types_compatible_p(                     \
+			   __typeof__(absent_##name), __typeof__(name)), \
+	    #name)
+
+enum result absent_digest_sha256(
+    const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1]);
+ABSENT_LIKE(digest_sha256);
+
+enum result
+absent_digest_sha256(const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1])
+{
+	(void)bytes;
+	(void)len;
+	absent_hand_over();
+	memset(hex_r, 0, DIGEST_HEX + 1);
+	return RESULT_UNSUPPORTED;
+}
+
+enum result absent_ed25519_verify(const char *key, const char *signature,
+    enum ed25519_domain domain, const void *bytes, size_t len);
+ABSENT_LIKE(ed25519_verify);
+
+enum result
+absent_ed25519_verify(const char *key, const char *signature,
+    enum ed25519_domain domain, const void *bytes, size_t len)
+{
+	(void)key;
+	(void)signature;
+	(void)domain;
+	(void)bytes;
+	(void)len;
+	absent_hand_over();
+	return RESULT_UNSUPPORTED;
+}
+
+enum result absent_suffix_check_wildcard(
+    const struct domain *base, char why_r[SUFFIX_CHECK_WHY_MAX]);
+ABSENT_LIKE(suffix_check_wildcard);
+
+enum result
+absent_suffix_check_wildcard(
+    const struct domain *base, char why_r[SUFFIX_CHECK_WHY_MAX])
+{
+	(void)base;
+	absent_hand_over();
+	(void)snprintf(why_r, SUFFIX_CHECK_WHY_MAX, "cannot be checked here");
+	return RESULT_NOT_FOUND;
+}
+
+bool absent_config_idn2_ascii(const char *host, char *ascii_r, size_t size,
+    char why_r[CONFIG_IDN_WHY_MAX]);
+ABSENT_LIKE(config_idn2_ascii);
+
+bool
+absent_config_idn2_ascii(const char *host, char *ascii_r, size_t size,
+    char why_r[CONFIG_IDN_WHY_MAX])
+{
+	(void)host;
+	(void)ascii_r;
+	(void)size;
+	absent_hand_over();
+	(void)snprintf(why_r, CONFIG_IDN_WHY_MAX, "cannot be read here");
+	return false;
+}
+
+enum result absent_image_config_check(const json_t *inspect, const char *image,
+    char *detail_r, size_t detail_size);
+ABSENT_LIKE(image_config_check);
+
+enum result
+absent_image_config_check(const json_t *inspect, const char *image,
+    char *detail_r, size_t detail_size)
+{
+	(void)inspect;
+	(void)image;
+	absent_hand_over();
+	if (detail_size > 0)
+		detail_r[0] = '\0';
+	return RESULT_UNSUPPORTED;
+}

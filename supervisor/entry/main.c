@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * The agentnode program: everything a person or an MCP client calls. A
+ * command in the native boundary is run here, with few libraries to load;
+ * all else is agentnode-command's, which takes this process's place. It
+ * must never decide anything by itself: both run the same code.
+ */
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "supervisor/command/command_main.h"
+#include "supervisor/entry/absent.h"
+#include "supervisor/policy/config.h"
+
+/* What a person allowed for good opens hosts, as --allow does. */
+static bool
+main_has_grants(void)
+{
+	struct json_fault fault = {""};
+	char home[PATH_MAX - 16], path[PATH_MAX];
+
+	if (config_home(home, sizeof(home), &fault) != RESULT_OK)
+		return true;
+	(void)snprintf(path, sizeof(path), "%s/grants.json", home);
+	return access(path, F_OK) == 0;
+}
+
+static bool
+main_begins(const char *word, const char *with)
+{
+	return strncmp(word, with, strlen(with)) == 0;
+}
+
+/* `exec --boundary native` without hosts to judge. Words that look like
+ * anything else decide against it, whatever they are. */
+static bool
+main_is_ours(int argc, char **argv)
+{
+	bool native = false, mode = false;
+
+	if (argc < 2 || strcmp(argv[1], "exec") != 0)
+		return false;
+	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
+		if (main_begins(argv[i], "--a") || main_begins(argv[i], "--h"))
+			return false;
+		mode |= main_begins(argv[i], "--mo");
+		native |= strcmp(argv[i], "--boundary=native") == 0 ||
+			  (strcmp(argv[i], "--boundary") == 0 && i + 1 < argc &&
+			      strcmp(argv[i + 1], "native") == 0);
+	}
+	return native && !(mode && main_has_grants());
+}
+
+int
+main(int argc, char **argv)
+{
+	absent_words(argv);
+	if (!main_is_ours(argc, argv))
+		absent_hand_over();
+	return command_main(argc, argv);
+}
