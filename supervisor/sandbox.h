@@ -13,20 +13,18 @@
 
 #include "common/result.h"
 struct sandbox;     /* opaque */
-struct config;      /* supervisor/policy/config.h */
-struct audit;       /* supervisor/policy/audit.h */
-struct run_secret;  /* supervisor/package/run_secret.h */
-struct native_view; /* supervisor/native/native_view.h */
+struct config;      /* supervisor/policy */
+struct audit;       /* the same */
+struct run_secret;  /* supervisor/package */
+struct native_view; /* supervisor/native */
 
 #define SANDBOX_MOUNTS_MAX 4U
 #define SANDBOX_TMPFS_MAX 6U
 #define SANDBOX_TREES_MAX 4U
 #define SANDBOX_CODE_MAX 64U
 #define SANDBOX_PORTS_MAX 2U
-
-/* A sealed volume: its name, where it is seen inside, the content hash it
- * must have ("sha256:<64 hex>", checked before go; NULL only for volumes
- * being built). host_path is the engine's mountpoint as of install. */
+/* A sealed volume: name, where it is seen inside, the content hash it must
+ * have (checked before go; NULL: being built), the engine's mountpoint. */
 struct sandbox_mount {
 	const char *volume, *target, *content_hash, *host_path;
 };
@@ -75,9 +73,7 @@ struct sandbox_spec {
 	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	const json_t *record; /* more of the launch record (names, numbers) */
-	/* audit is not ready yet, sandbox_ledger tells when it is. A native
-	 * one is put up meanwhile, and its workload waits for the record. */
-	bool ledger_later;
+	bool ledger_later; /* sandbox_ledger says when audit is ready */
 	int stdin_fd, stdout_fd, stderr_fd; /* ends of pipes; borrowed */
 	struct start_clock *clock;          /* or NULL; borrowed */
 };
@@ -105,16 +101,16 @@ struct sandbox_handlers {
 	    const struct sandbox_outcome *outcome, void *context);
 };
 
-/* Every failure comes through on_end, once, not before this returns. */
+/* Every failure comes through on_end, once, not before it returns. */
 enum result sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
     struct sandbox **sandbox_r);
-/* Of a spec with ledger_later, once: records can be written, or never will. */
+/* Once with ledger_later: records can be written, or never will. Native ones
+ * are put up before; none goes without its record. */
 void sandbox_ledger(struct sandbox *sandbox, bool ready, const char *detail);
-/* Ask it to end; on_end follows. code as above: everything is killed at
- * once and nothing is copied out. code "": in order, init kills the
- * workload and trees come out, as when it had exited by itself. */
+/* Ask it to end; on_end follows. code as above: everything is killed at once,
+ * nothing comes out. code "": init kills the workload and trees come out. */
 void sandbox_stop(
     struct sandbox *sandbox, const char *code, const char *detail);
 /* ports[index] is served: the workload does not start before. */

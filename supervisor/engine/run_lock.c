@@ -109,12 +109,18 @@ run_lock_note(struct run_lock *lock, const struct run_lock_facts *facts)
 	int len = snprintf(text, sizeof(text), "%s %" PRIu64 " %s\n",
 	    facts->name, facts->socket,
 	    facts->container[0] != '\0' ? facts->container : "-");
+	struct stat info;
 
 	if (len < 0 || (size_t)len >= sizeof(text))
 		return RESULT_TOO_LONG;
-	if (lseek(lock->fd, 0, SEEK_SET) != 0 || ftruncate(lock->fd, 0) != 0)
+	/* Over what it says: a disk takes its time to cut a file. */
+	if (lseek(lock->fd, 0, SEEK_SET) != 0 ||
+	    fd_write_all(lock->fd, text, (size_t)len) != RESULT_OK ||
+	    fstat(lock->fd, &info) != 0)
 		return RESULT_SYSTEM;
-	return fd_write_all(lock->fd, text, (size_t)len);
+	return info.st_size == len || ftruncate(lock->fd, len) == 0
+		   ? RESULT_OK
+		   : RESULT_SYSTEM;
 }
 
 void

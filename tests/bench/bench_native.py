@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Start to exit of `true` in the native boundary, against `bwrap
---unshare-all` with the same binds (and neither filter nor Landlock nor
-limits nor a record) and against `srt true` of npm's
-@anthropic-ai/sandbox-runtime when it is found in PATH or named by SRT. The
-ways take turns, so that the machine's other load falls on all; beside the
-time to the end the time on a core, which other load does not stretch. Run by
-hand:
+"""Start to exit of `true` in one run: the native boundary against `bwrap
+--unshare-all` with the same binds (and neither filter nor Landlock nor limits
+nor a record) and against `srt true` of npm's @anthropic-ai/sandbox-runtime
+when it is found in PATH or named by SRT; the container boundary against a
+bare `podman run` when AGENTNODE_TEST_IMAGE names an image. The ways take
+turns, so that the machine's other load falls on all; beside the time to the
+end the time on a core, which other load stretches least. Run by hand:
 
     PYTHONPATH=tests/support AGENTNODE_BUILD_DIR=build/release \\
         python3 tests/bench/bench_native.py [ROUNDS]
@@ -19,6 +19,7 @@ import subprocess
 import sys
 import time
 
+import bare_podman
 import harness
 
 ROUNDS = int(sys.argv[1]) if len(sys.argv) > 1 else 20
@@ -26,6 +27,7 @@ HOME = harness.folder()
 ENV = harness.environment(HOME)
 AGENTNODE = os.path.join(harness.BUILD, "bin", "agentnode")
 SRT = os.environ.get("SRT") or shutil.which("srt")
+IMAGE = os.environ.get("AGENTNODE_TEST_IMAGE")
 harness.need("bwrap")
 
 BINDS = ["--ro-bind", "/usr", "/usr", "--symlink", "usr/bin", "/bin",
@@ -37,14 +39,17 @@ for name in ("ld.so.cache", "ld.so.conf", "ld.so.conf.d", "ssl/certs",
              "services", "os-release", "terminfo", "fonts", "perl"):
     if os.path.exists("/etc/" + name) and not os.path.islink("/etc/" + name):
         BINDS += ["--ro-bind", "/etc/" + name, "/etc/" + name]
+BWRAP, BARE = "bwrap --unshare-all", "bare podman run"
+# name: words, and what it is compared with
 WAYS = {
-    "bwrap": ["bwrap", "--unshare-all", "--die-with-parent", *BINDS, "true"],
-    "agentnode exec native": [AGENTNODE, "exec", "--boundary", "native",
-                              "--", "true"],
-    "agentnode --version": [AGENTNODE, "--version"],
+    BWRAP: (["bwrap", "--unshare-all", "--die-with-parent", *BINDS, "true"],
+            BWRAP),
+    "exec native": ([AGENTNODE, "exec", "--boundary", "native", "--", "true"],
+                    BWRAP),
+    "agentnode --version": ([AGENTNODE, "--version"], BWRAP),
 }
 if SRT:
-    WAYS["srt"] = [SRT, "true"]
+    WAYS["srt"] = [SRT, "true"], BWRAP
 
 
 def measure(argv):
@@ -63,14 +68,22 @@ def measure(argv):
     return took * 1000, core * 1000
 
 
+if IMAGE:
+    OURS = [AGENTNODE, "exec", "--image", IMAGE, "--", "/bin/true"]
+    measure(OURS)  # looks for the engine, once
+    WAYS[BARE] = bare_podman.words(ENV, IMAGE, "/bin/true"), BARE
+    WAYS["exec container"] = OURS, BARE
 times = {name: [] for name in WAYS}
 for _ in range(ROUNDS):
-    for name, argv in WAYS.items():
-        times[name].append(measure(argv))
-base = statistics.median(one[0] for one in times["bwrap"])
-print(f"{'':24}{'median':>10}{'least':>10}{'core':>10}{'to bwrap':>10}")
+    for name, (words, _) in WAYS.items():
+        times[name].append(measure(words))
+middle = {name: statistics.median(one[0] for one in found)
+          for name, found in times.items()}
+print(f"{'':22}{'median':>10}{'least':>10}{'core':>10}  ratio")
 for name, found in times.items():
-    took = [one[0] for one in found]
-    core = statistics.mean(one[1] for one in found)
-    print(f"{name:24}{statistics.median(took):8.1f}ms{min(took):8.1f}ms"
-          f"{core:8.1f}ms{statistics.median(took) / base:9.1f}x")
+    core = statistics.median(one[1] for one in found)
+    against = WAYS[name][1]
+    print(f"{name:22}{middle[name]:8.1f}ms{min(one[0] for one in found):8.1f}"
+          f"ms{core:8.1f}ms  {middle[name] / middle[against]:.2f} to {against}")
+if SRT:
+    print(f"srt to exec native: {middle['srt'] / middle['exec native']:.1f}")

@@ -8,13 +8,13 @@ turns, so that the machine's other load falls on both. Run by hand:
     PYTHONPATH=tests/support AGENTNODE_BUILD_DIR=build/release \\
         python3 tests/bench/bench_start.py [ROUNDS]
 """
-import json
 import os
 import statistics
 import subprocess
 import sys
 import time
 
+import bare_podman
 import engine_case
 import harness
 
@@ -26,15 +26,7 @@ ENV = harness.environment(HOME)
 os.makedirs(ENV["AGENTNODE_HOME"], mode=0o700)
 harness.run(engine_case.RUN_SANDBOX, "--image", IMAGE, "--outcome",
             "/dev/null", "--", "/bin/true", env=ENV)
-with open(f"{ENV['AGENTNODE_HOME']}/engine.json", encoding="utf-8") as known:
-    MEMORY = json.load(known)
-
-BARE = ["podman", f"--runtime={MEMORY['runtime']}", "run", "--rm",
-        "--network=none", "--log-driver=none", "--ulimit=nofile=4096:4096",
-        "--ulimit=nproc=4096:4096", IMAGE, *COMMAND]
-if MEMORY["hide_unified"]:  # what this runtime needs here
-    BARE = ["unshare", "--mount", "--propagation=slave", "sh", "-c",
-            "umount -l /sys/fs/cgroup/unified && exec \"$@\"", "sh", *BARE]
+BARE = bare_podman.words(ENV, IMAGE, *COMMAND)
 OUTCOME = os.path.join(HOME, "outcome.json")
 OURS = [engine_case.RUN_SANDBOX, "--image", IMAGE, "--outcome", OUTCOME]
 
