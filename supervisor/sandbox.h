@@ -12,12 +12,12 @@
 #include <stdint.h>
 
 #include "common/result.h"
-struct sandbox;     /* opaque */
-struct config;      /* supervisor/policy */
-struct audit;       /* the same */
+
+struct sandbox; /* opaque */
+struct config;  /* supervisor/policy, as the next */
+struct audit;
 struct run_secret;  /* supervisor/package */
 struct native_view; /* supervisor/native */
-
 #define SANDBOX_MOUNTS_MAX 4U
 #define SANDBOX_TMPFS_MAX 6U
 #define SANDBOX_TREES_MAX 4U
@@ -73,13 +73,12 @@ struct sandbox_spec {
 	const json_t *egress; /* as egress_plan.h says, or NULL; borrowed */
 	struct sandbox_port ports[SANDBOX_PORTS_MAX];
 	const json_t *record; /* more of the launch record (names, numbers) */
-	bool ledger_later; /* sandbox_ledger says when audit is ready */
+	bool ledger_later;    /* sandbox_ledger says when audit is ready */
 	int stdin_fd, stdout_fd, stderr_fd; /* ends of pipes; borrowed */
 	struct start_clock *clock;          /* or NULL; borrowed */
 };
 
-/* code "": it ran and exited. Else it never started, or we ended it: a
- * documented code, and one sentence with the remedy. */
+/* code "": it ran and exited. Else it never started, or we ended it. */
 struct sandbox_outcome {
 	bool started;
 	int exit_code, signal;
@@ -101,7 +100,7 @@ struct sandbox_handlers {
 	    const struct sandbox_outcome *outcome, void *context);
 };
 
-/* Every failure comes through on_end, once, not before it returns. */
+/* Each failure comes through on_end, once, later. */
 enum result sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
