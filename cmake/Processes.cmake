@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 # add_process(NAME SOURCES ... LIBRARIES ...): one of our host programs.
 # The build tree mirrors the installed tree (bin/, libexec/agentnode/), so
-# that agentnode finds the others beside itself by one rule.
+# that agentnode finds the others beside itself by one rule. BELOW names a
+# folder of libexec/agentnode.
 function(add_process name)
-	cmake_parse_arguments(P "COMMAND;STATIC" "" "SOURCES;LIBRARIES" ${ARGN})
+	cmake_parse_arguments(P "COMMAND;STATIC" "BELOW" "SOURCES;LIBRARIES" ${ARGN})
 	add_executable(${name} ${P_SOURCES})
 	target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}
 	    ${CMAKE_CURRENT_SOURCE_DIR})
@@ -11,7 +12,7 @@ function(add_process name)
 	if(P_COMMAND)
 		set(dir ${CMAKE_INSTALL_BINDIR})
 	else()
-		set(dir libexec/agentnode)
+		set(dir libexec/agentnode/${P_BELOW})
 	endif()
 	set_target_properties(${name} PROPERTIES
 	    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${dir})

@@ -15,9 +15,11 @@ foreach(part supervisor_logs supervisor_exec supervisor_host supervisor_mcp supe
     egress_policy policy_suffix)
 	list(APPEND AGENTNODE_PARTS $<TARGET_NAME_IF_EXISTS:${part}>)
 endforeach()
-add_process(agentnode-command
+add_process(agentnode-command BELOW command
     SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/main.c ${AGENTNODE_COMMANDS}
     LIBRARIES ${AGENTNODE_PARTS} common_io)
+# It takes the place of the agentnode in bin, and is known by that name.
+set_target_properties(agentnode-command PROPERTIES OUTPUT_NAME agentnode)
 target_compile_definitions(agentnode-command PRIVATE
     AGENTNODE_VERSION="${PROJECT_VERSION}")
 include(${CMAKE_CURRENT_SOURCE_DIR}/entry/entry.cmake)

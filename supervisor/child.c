@@ -64,11 +64,11 @@ child_role_name(enum ipc_role role)
 }
 
 /* Two programs of ours start others: PREFIX/bin/agentnode and
- * PREFIX/libexec/agentnode/agentnode-command. */
+ * PREFIX/libexec/agentnode/command/agentnode. */
 static enum result
 child_prefix(char *path_r, size_t size)
 {
-	static const char below[] = "/libexec/agentnode";
+	static const char below[] = "/libexec/agentnode/command";
 	ssize_t len = readlink("/proc/self/exe", path_r, size - 1);
 	char *slash;
 

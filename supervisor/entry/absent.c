@@ -23,7 +23,7 @@
 #include "supervisor/policy/ed25519.h"
 #include "supervisor/policy/suffix_check.h"
 
-#define ABSENT_PROGRAM "agentnode-command"
+#define ABSENT_PROGRAM "command/agentnode"
 
 static char **absent_argv;
 
@@ -45,7 +45,8 @@ absent_hand_over(void)
 	if (child_program_path(ABSENT_PROGRAM, path, sizeof(path)) == RESULT_OK)
 		(void)execv(path, absent_argv);
 	_exit(command_error(COMMAND_INTERNAL,
-	    ABSENT_PROGRAM " is not installed beside agentnode"));
+	    "libexec/agentnode/" ABSENT_PROGRAM " is not installed: install "
+	    "AgentNode Sandbox again"));
 }
 
 /* Each as the function that it stands for. */

@@ -2,7 +2,7 @@
 /*
  * The agentnode program: everything a person or an MCP client calls. A
  * command in the native boundary is run here, with few libraries to load;
- * all else is agentnode-command's, which takes this process's place. It
+ * all else is command/agentnode's, which takes this process's place. It
  * must never decide anything by itself: both run the same code.
  */
 #include <limits.h>

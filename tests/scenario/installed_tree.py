@@ -20,7 +20,8 @@ FILES = {"bin/agentnode", "share/agentnode/seccomp/agentnode.json",
          "share/man/man1/agentnode.1", "share/man/man5/agentnode-config.5"}
 PROGRAMS = {"libexec/agentnode/agentnode-" + name for name in (
     "egress-proxy", "gate", "host", "init", "keyring", "ledger", "llm-broker",
-    "llm-key", "native", "probe", "unpack")}
+    "llm-key", "native", "probe", "unpack", "collect")} | {
+        "libexec/agentnode/command/agentnode"}
 STATIC = {"libexec/agentnode/agentnode-" + name for name in (
     "init", "native", "probe")}
 
