@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# agentnode-command: main, the command files (one per group, found by
-# their place), and the parts as libraries.
+# The whole program: main, the command files (one per group, found by
+# their place), and the parts as libraries. It takes the place of the one in
+# bin (entry/entry.cmake), whose name it has.
 file(GLOB AGENTNODE_COMMANDS CONFIGURE_DEPENDS
     ${CMAKE_CURRENT_SOURCE_DIR}/command/*.c)
 set(AGENTNODE_PARTS supervisor_package supervisor_audit audit_records
@@ -15,12 +16,10 @@ foreach(part supervisor_logs supervisor_exec supervisor_host supervisor_mcp supe
     egress_policy policy_suffix)
 	list(APPEND AGENTNODE_PARTS $<TARGET_NAME_IF_EXISTS:${part}>)
 endforeach()
-add_process(agentnode-command BELOW command
+add_process(agentnode BELOW command
     SOURCES ${CMAKE_CURRENT_SOURCE_DIR}/main.c ${AGENTNODE_COMMANDS}
     LIBRARIES ${AGENTNODE_PARTS} common_io)
-# It takes the place of the agentnode in bin, and is known by that name.
-set_target_properties(agentnode-command PROPERTIES OUTPUT_NAME agentnode)
-target_compile_definitions(agentnode-command PRIVATE
+target_compile_definitions(agentnode PRIVATE
     AGENTNODE_VERSION="${PROJECT_VERSION}")
 include(${CMAKE_CURRENT_SOURCE_DIR}/entry/entry.cmake)
 
@@ -29,15 +28,15 @@ include(${CMAKE_CURRENT_SOURCE_DIR}/entry/entry.cmake)
 set(AGENTNODE_COMPLETION ${CMAKE_BINARY_DIR}/share)
 add_custom_command(TARGET agentnode POST_BUILD
     COMMAND ${CMAKE_COMMAND} -E make_directory ${AGENTNODE_COMPLETION}
-    COMMAND agentnode completion bash > ${AGENTNODE_COMPLETION}/agentnode.bash
-    COMMAND agentnode completion zsh > ${AGENTNODE_COMPLETION}/_agentnode
+    COMMAND agentnode-entry completion bash > ${AGENTNODE_COMPLETION}/agentnode.bash
+    COMMAND agentnode-entry completion zsh > ${AGENTNODE_COMPLETION}/_agentnode
     VERBATIM)
 add_custom_target(manual
-    COMMAND agentnode manual agentnode
+    COMMAND agentnode-entry manual agentnode
         > ${CMAKE_SOURCE_DIR}/docs/man/agentnode.1
-    COMMAND agentnode manual config
+    COMMAND agentnode-entry manual config
         > ${CMAKE_SOURCE_DIR}/docs/man/agentnode-config.5
-    COMMAND agentnode manual schema
+    COMMAND agentnode-entry manual schema
         > ${CMAKE_SOURCE_DIR}/config/schema/config.json
     VERBATIM)
 install(FILES ${AGENTNODE_COMPLETION}/agentnode.bash

@@ -1,21 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-# agentnode: what runs a command in the native boundary itself and hands all
-# else to agentnode-command. The same files, but for the functions that need
-# libcrypto, libpsl or libidn2: absent.c stands for each of them.
+# bin/agentnode: what runs a command in the native boundary itself and hands
+# all else to the whole program. The same files, but for the functions that
+# need libcrypto, libpsl or libidn2: absent.c stands for each of them.
 set(ENTRY ${CMAKE_SOURCE_DIR}/supervisor/entry)
 set(COMMAND ${CMAKE_SOURCE_DIR}/supervisor/command)
-add_process(agentnode COMMAND
-    SOURCES ${ENTRY}/main.c ${ENTRY}/absent.c ${ENTRY}/entry_table.c ${COMMAND}/command.c
-    ${COMMAND}/command_main.c ${COMMAND}/command_dispatch.c
+add_process(agentnode-entry COMMAND
+    SOURCES ${ENTRY}/main.c ${ENTRY}/absent.c ${ENTRY}/entry_table.c
+    ${COMMAND}/command.c ${COMMAND}/command_main.c ${COMMAND}/command_dispatch.c
     ${COMMAND}/command_exec.c ${COMMAND}/exec_run.c ${COMMAND}/exec_ask.c
     ${COMMAND}/run_log.c ${COMMAND}/mcp_run_refused.c
     LIBRARIES ${AGENTNODE_PARTS} common_io)
-target_compile_definitions(agentnode PRIVATE
+target_compile_definitions(agentnode-entry PRIVATE
     AGENTNODE_VERSION="${PROJECT_VERSION}")
 foreach(name digest_sha256 ed25519_verify suffix_check_wildcard
     config_idn2_ascii image_config_check)
-	target_link_options(agentnode PRIVATE
+	target_link_options(agentnode-entry PRIVATE
 	    -Wl,--defsym=${name}=absent_${name})
 endforeach()
-target_link_options(agentnode PRIVATE -Wl,--as-needed)
-add_dependencies(agentnode agentnode-command)
+target_link_options(agentnode-entry PRIVATE -Wl,--as-needed)
+set_target_properties(agentnode-entry PROPERTIES OUTPUT_NAME agentnode)
+# Both are built by the name of the program.
+add_dependencies(agentnode agentnode-entry)

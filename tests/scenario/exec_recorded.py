@@ -1,0 +1,135 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0
+"""A native sandbox is put up while the ledger starts; its command waits for
+the launch record. And the small agentnode hands over what needs more than it
+is linked with, before anything is started."""
+import fcntl
+import os
+import subprocess
+import time
+
+import exec_case
+import harness
+from harness import check
+
+case = exec_case.ExecCase()
+NATIVE = ("exec", "--boundary", "native", "--mode", "workspace-write")
+LEDGER = os.path.join(case.home, ".agentnode", "ledger")
+RAN = os.path.join(case.place, "ran")
+
+
+def started():
+    return subprocess.Popen(
+        [harness.AGENTNODE, *NATIVE, "--", "touch", "ran"], cwd=case.place,
+        env=harness.environment(case.home), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+
+def inits(pid):
+    """Processes below pid that are init."""
+    found, todo = [], [pid]
+    while todo:
+        one = todo.pop()
+        try:
+            with open(f"/proc/{one}/task/{one}/children",
+                      encoding="ascii") as file:
+                todo += [int(word) for word in file.read().split()]
+            with open(f"/proc/{one}/comm", encoding="ascii") as file:
+                if file.read().startswith("memfd:agentnode"):
+                    found.append(one)
+        except OSError:
+            pass
+    return found
+
+
+def events():
+    return [(one["event"], one["fields"].get("run"))
+            for one in harness.json_lines(
+                os.path.join(LEDGER, "audit.jsonl"))]
+
+
+# --- the record comes late ----------------------------------------------------
+
+done = harness.agentnode(case.home, *NATIVE, "--", "true", cwd=case.place)
+check("it runs", done.code == 0, done)
+lock = os.open(os.path.join(LEDGER, "audit.head"), os.O_RDWR)
+fcntl.flock(lock, fcntl.LOCK_EX)
+before = len(events())
+child = started()
+check("while somebody else writes the chain the sandbox is put up",
+      harness.wait_until(lambda: inits(child.pid), 20))
+time.sleep(1)
+check("but its command waits for the record", child.poll() is None
+      and not os.path.exists(RAN) and len(events()) == before)
+os.close(lock)
+said = child.communicate(timeout=60)
+check("and runs when that is on disk", child.returncode == 0
+      and os.path.exists(RAN), said)
+own = [name for name, _ in events()[before:]]
+check("launch, then removal", own == ["launch", "removal"], own)
+os.unlink(RAN)
+
+# --- the record does not come -------------------------------------------------
+
+lock = os.open(os.path.join(LEDGER, "audit.head"), os.O_RDWR)
+fcntl.flock(lock, fcntl.LOCK_EX)
+child = started()
+harness.wait_until(lambda: inits(child.pid), 20)
+ledgers = [pid for pid in map(int, subprocess.run(
+    ["pgrep", "-P", str(child.pid), "-f", "agentnode-ledger"],
+    stdout=subprocess.PIPE, check=False).stdout.split())]
+for pid in ledgers:
+    os.kill(pid, 9)
+said = child.communicate(timeout=60)
+os.close(lock)
+check("a ledger that dies before it: nothing runs", ledgers
+      and child.returncode == 125 and b"audit_failed" in said[1]
+      and not os.path.exists(RAN), (child.returncode, said))
+check("nothing of it lives", not inits(child.pid))
+with open(os.path.join(LEDGER, "audit.jsonl"), "r+b") as file:
+    whole = file.read()
+    file.truncate(len(whole) - 20)
+done = harness.agentnode(case.home, *NATIVE, "--", "touch", "ran",
+                         cwd=case.place)
+check("a chain that was cut: nothing runs", done.code == 125
+      and "audit_failed" in done.err and not os.path.exists(RAN), done)
+with open(os.path.join(LEDGER, "audit.jsonl"), "wb") as file:
+    file.write(whole)
+
+# --- who needs more than the small one has ------------------------------------
+
+
+def programs(*words):
+    """What the first process became."""
+    out = os.path.join(case.place, "trace")
+    done = harness.run("strace", "-o", out, "-e", "trace=execve",
+                       harness.AGENTNODE, *words, cwd=case.place,
+                       env=harness.environment(case.home))
+    with open(out, encoding="utf-8") as file:
+        return done, [line.split('"')[1].replace(harness.BUILD, "")
+                      for line in file if line.startswith("execve(")]
+
+
+harness.need("strace")
+WHOLE = "/libexec/agentnode/command/agentnode"
+done, became = programs("exec", "--boundary", "native", "--", "true")
+check("a command in the native boundary needs nothing more",
+      done.code == 0 and became == ["/bin/agentnode"], (done, became))
+done, became = programs("exec", "--boundary", "native", "--allow",
+                        "*.example.com:443", "--", "true")
+check("hosts do", done.code == 0 and became[1:] == [WHOLE], (done, became))
+done = harness.agentnode(case.home, "config", "set", "egress.allow",
+                         "*.example.com:443,bücher.example:443")
+check("a wildcard and a name that is no ASCII are kept", done.code == 0, done)
+done, became = programs("exec", "--boundary", "native", "--", "true")
+check("a configuration that names such hosts does", done.code == 0
+      and became[1:] == [WHOLE], (done, became))
+done = harness.agentnode(case.home, "config", "set", "egress.allow",
+                         "api.example.com:443")
+done, became = programs("exec", "--boundary", "native", "--", "true")
+check("plain names do not", done.code == 0
+      and became == ["/bin/agentnode"], (done, became))
+done, became = programs("--version")
+check("all other words do", done.code == 0 and became[1:] == [WHOLE],
+      (done, became))
+harness.finish()
