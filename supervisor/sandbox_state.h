@@ -60,8 +60,8 @@ struct sandbox {
 	struct engine_gc *leftovers; /* of dead supervisors */
 
 	bool egress_ready, volumes_good, reported;
-	bool ledger_waits; /* its start is not over */
-	bool recorded;     /* the launch record is on disk */
+	bool ledger_waits;    /* its start is not over */
+	bool recorded;        /* the launch record is on disk */
 	unsigned ports_ready; /* bit per port */
 	bool leftovers_gone;
 	bool ended;       /* on_end was called */
