@@ -383,6 +383,22 @@ cgroup_make_end(const char *run)
 	return false;
 }
 
+/* One that lives is met once in each hierarchy, and told of once. */
+static bool
+cgroup_make_told(const json_t *report, const char *name)
+{
+	const json_t *left = json_object_get(report, "left");
+
+	for (size_t i = 0; i < json_array_size(left); i++) {
+		const char *told = json_string_value(
+		    json_object_get(json_array_get(left, i), "name"));
+
+		if (told != NULL && strcmp(told, name) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void
 cgroup_make_row(json_t *report, const char *name, bool gone)
 {
@@ -417,29 +433,40 @@ cgroup_make_drop(const char *run)
 	return cgroup_kill_remove(&groups) == 0;
 }
 
-/* Groups named after a run that nobody holds and no file tells of. */
+/* Of one hierarchy: groups named after a run that nobody holds and no file
+ * tells of. What is found goes from all of them. */
 static void
-cgroup_make_orphans(const struct engine_files *files, json_t *report)
+cgroup_make_orphans_in(
+    const struct engine_files *files, const char *path, json_t *report)
 {
-	struct cgroup parents;
+	DIR *dir = opendir(path);
 	struct dirent *entry;
-	DIR *dir;
 
-	if (cgroup_make_find(&parents) != RESULT_OK)
-		return;
-	dir = opendir(parents.dirs[0].path);
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
 		const char *run = entry->d_name + strlen(CGROUP_MAKE_PREFIX);
 
 		if (!cgroup_make_is_ours(entry->d_name) ||
 		    strlen(run) != RUN_LOCK_ID_MAX - 1 ||
 		    strspn(run, "0123456789abcdef") != strlen(run) ||
-		    run_lock_is_alive(files, run))
+		    run_lock_is_alive(files, run) ||
+		    cgroup_make_told(report, entry->d_name))
 			continue;
 		cgroup_make_row(report, entry->d_name, cgroup_make_drop(run));
 	}
 	if (dir != NULL)
 		(void)closedir(dir);
+}
+
+static void
+cgroup_make_orphans(const struct engine_files *files, json_t *report)
+{
+	struct cgroup parents;
+
+	if (cgroup_make_find(&parents) != RESULT_OK)
+		return;
+	cgroup_make_rest(&parents); /* of no name: the tops */
+	for (size_t i = 0; i < parents.count; i++)
+		cgroup_make_orphans_in(files, parents.dirs[i].path, report);
 }
 
 void
