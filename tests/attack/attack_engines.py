@@ -31,23 +31,42 @@ def image(name):
     return os.environ.get(given) or engine_case.image()
 
 
+USERS = []
+
+
+def user():
+    """The ordinary user of every engine without root; one for a run."""
+    if not USERS:
+        USERS.append(engine_case.User("agentnode-attack"))
+        if USERS[0].made:
+            USERS[0].limit()
+    return USERS[0]
+
+
+def forget():
+    """The end of a run."""
+    while USERS:
+        USERS.pop().end()
+
+
 class Engine:
-    """name is podman, podman-rootless, native, or a word of the key."""
+    """name: ENGINE[-RUNTIME][-rootless], of sandbox.engine and
+    sandbox.runtime; or native."""
 
     def __init__(self, name):
         self.name, self.user = name, None
+        self.words = name.removesuffix("-rootless").split("-", 1)
         self.options = ["--boundary", "native"] if name == "native" else []
-        if name == "podman-rootless":
-            self.user = engine_case.User("agentnode-attack")
-            if self.user.made:
-                self.user.limit()
-        self.home = (self.user.home if self.user and self.user.made
-                     else harness.folder("agentnode-attack-"))
-        self.env = {**harness.environment(self.home),
-                    **(self.user.env if self.user else {})}
-        self.prefix = [] if not (self.user and self.user.made) else [
-            *self.user.inside, "setpriv", f"--reuid={self.user.uid}", f"--regid={self.user.gid}",
-            "--clear-groups"]
+        if name.endswith("-rootless"):
+            self.user = user()
+        self.home = harness.folder("agentnode-attack-")
+        self.env, self.prefix = harness.environment(self.home), []
+        if self.user and self.user.made:
+            os.chmod(self.home, 0o755)
+            self.env = {**self.env, **self.user.env}
+            self.prefix = [
+                *self.user.inside, "setpriv", f"--reuid={self.user.uid}",
+                f"--regid={self.user.gid}", *self.user.groups]
 
     def configure(self, net, **more):
         """The test internet, as a host's configuration."""
@@ -56,8 +75,10 @@ class Engine:
         sandbox = {}
         if self.name != "native":
             sandbox["image"] = (self.user.image if self.user
-                                else image(self.name))
-            sandbox["engine"] = self.name.replace("-rootless", "")
+                                else image(self.words[0]))
+            sandbox["engine"] = self.words[0]
+        if self.words[1:]:
+            sandbox["runtime"] = self.words[1]
         if self.user and self.user.made:
             sandbox["overrides"] = ["no_cgroup_limits"]
         config = {"sandbox": sandbox, "exec": {"output_max": 1 << 20},
@@ -93,11 +114,6 @@ class Engine:
         path = os.path.join(self.home, ".agentnode", "log",
                             "agentnode-egress-proxy.jsonl")
         return harness.json_lines(path) if os.path.exists(path) else []
-
-    def end(self):
-        if self.user:
-            self.user.end()
-
 
 class Bare(Engine):
     """A container with files and variables of the host, capabilities and
@@ -141,9 +157,11 @@ def available():
     """Names of what this machine has, in the order they are run."""
     found = []
     for name in configured():
-        if shutil.which(name) or name not in ("podman", "docker"):
+        if name == "oci":
+            found += ["oci-" + one for one in ("crun", "runc")
+                      if shutil.which(one)]
+        elif shutil.which(name):
             found.append(name)
-        if name == "podman" and found[-1:] == ["podman"] \
-                and os.geteuid() == 0 and shutil.which("newuidmap"):
-            found.append("podman-rootless")
+    if os.geteuid() == 0 and shutil.which("newuidmap"):
+        found += [name + "-rootless" for name in found if name != "docker"]
     return [*found, "native"]

@@ -10,6 +10,7 @@ NAME: wire (proxy, broker and gate, once for all engines), launch, an engine
 of this machine, or all (the default). --weaken takes a wall away, for the
 suite's own test: what stood behind it must be seen to go through."""
 import argparse
+import atexit
 import json
 import os
 import sys
@@ -70,11 +71,8 @@ def launch(only):
 def on_engine(net, name, only, weaken):
     engine = attack_engines.make(name)
     tally = Tally(f"inside, {name}", only)
-    try:
-        attack_inside.run(tally, engine, net,
-                          EVIL if weaken == "allow" else ())
-    finally:
-        engine.end()
+    attack_inside.run(tally, engine, net,
+                      EVIL if weaken == "allow" else ())
     return {"I": tally}
 
 
@@ -151,6 +149,7 @@ def main():
     report, begun = Report(set(words.item) if words.item else None), \
         time.monotonic()
     net = drive.TestInternet()
+    atexit.register(attack_engines.forget)
     for name in engines:
         at = time.monotonic()
         if name == WIRE:
