@@ -30,29 +30,36 @@ struct wiring_fd_state {
 	int null_fd; /* for streams nobody wants */
 };
 
-/* A copy in memory that nobody can change, made without one of ours. */
 static enum result
-wiring_fd_copy(int from, int *fd_r)
+wiring_fd_fill(int to, int from)
 {
-	int to FD_CLEANUP =
-	    memfd_create("agentnode-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	size_t size = 0;
 	ssize_t got;
 
-	if (to < 0)
-		return RESULT_SYSTEM;
 	do {
 		got = sendfile(to, from, NULL, WIRING_FD_PROGRAM_MAX - size);
 		size += got > 0 ? (size_t)got : 0;
 	} while ((got > 0 && size < WIRING_FD_PROGRAM_MAX) ||
 		 (got < 0 && errno == EINTR));
-	if (got != 0)
-		return got < 0 ? RESULT_SYSTEM : RESULT_TOO_LONG;
-	if (fcntl(to, F_ADD_SEALS, WIRING_FD_SEALS) != 0)
-		return RESULT_SYSTEM;
+	if (got > 0)
+		return RESULT_TOO_LONG;
+	return got == 0 && fcntl(to, F_ADD_SEALS, WIRING_FD_SEALS) == 0
+		   ? RESULT_OK
+		   : RESULT_SYSTEM;
+}
+
+/* A copy in memory that nobody can change, made without one of ours. */
+static enum result
+wiring_fd_copy(int from, int *fd_r)
+{
+	int to =
+	    memfd_create("agentnode-init", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	enum result result = to < 0 ? RESULT_SYSTEM : wiring_fd_fill(to, from);
+
+	if (result != RESULT_OK)
+		fd_close(&to);
 	*fd_r = to;
-	to = -1;
-	return RESULT_OK;
+	return result;
 }
 
 static enum result
