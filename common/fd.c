@@ -347,3 +347,60 @@ fd_close_from(int lowest)
 		return RESULT_SYSTEM;
 	return RESULT_OK;
 }
+
+static int
+fd_option(int fd, int option)
+{
+	int value = -1;
+	socklen_t len = sizeof(value);
+
+	return getsockopt(fd, SOL_SOCKET, option, &value, &len) == 0 ? value
+								     : -1;
+}
+
+bool
+fd_is_listener(int fd)
+{
+	int domain = fd_option(fd, SO_DOMAIN), type = fd_option(fd, SO_TYPE);
+	int listening = fd_option(fd, SO_ACCEPTCONN);
+
+	if (domain == AF_UNIX)
+		return type == SOCK_SEQPACKET && listening == 0;
+	return (domain == AF_INET || domain == AF_INET6) &&
+	       type == SOCK_STREAM && listening == 1;
+}
+
+/* One byte and one descriptor; that it is what it should be is asked of
+ * the kernel, not of the sender. */
+static int
+fd_accept_passed(int socket)
+{
+	size_t len, count = 0;
+	int fd = -1;
+	enum result result =
+	    fd_receive(socket, &(char){0}, 1, &len, &fd, 1, &count);
+
+	if (result == RESULT_OK && count == 1 &&
+	    fd_option(fd, SO_DOMAIN) == AF_UNIX &&
+	    fd_option(fd, SO_TYPE) == SOCK_STREAM &&
+	    fd_option(fd, SO_ACCEPTCONN) == 0 &&
+	    fd_set_nonblocking(fd, true) == RESULT_OK)
+		return fd;
+	fd_close(&fd);
+	/* An end of the sender's is told by the supervisor. */
+	if (result == RESULT_NEED_MORE || result == RESULT_EOF)
+		errno = EAGAIN;
+	else if (result != RESULT_SYSTEM)
+		errno = ECONNABORTED;
+	return -1;
+}
+
+int
+fd_accept(int listener)
+{
+	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+
+	if (fd < 0 && errno == EINVAL)
+		return fd_accept_passed(listener);
+	return fd;
+}

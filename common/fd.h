@@ -2,7 +2,8 @@
 /*
  * Descriptors: closing, flags, whole reads and writes, sealed memfds, and
  * passing by SCM_RIGHTS with close-on-exec and a truncation check.
- * -1 means empty everywhere. Used by all processes (not init).
+ * -1 means empty everywhere. Used by all processes (by init
+ * for the mux link alone).
  */
 #ifndef COMMON_FD_H
 #define COMMON_FD_H
@@ -56,5 +57,12 @@ enum result fd_receive_pid(int socket, void *bytes, size_t size, size_t *len_r,
 
 /* Close every descriptor >= lowest (close_range(2)). */
 enum result fd_close_from(int lowest);
+
+/* What connections come from: a listening internet stream socket, or a
+ * SOCK_SEQPACKET socket over which agentnode-gate passes them (mux). */
+bool fd_is_listener(int fd);
+/* The next of either, non-blocking, close-on-exec, a stream socket in any
+ * case; -1 with errno as of accept(2). */
+int fd_accept(int listener);
 
 #endif

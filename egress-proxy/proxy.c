@@ -76,14 +76,17 @@ proxy_keep_ticking(struct proxy *proxy)
 }
 
 static void
-proxy_start_session(struct proxy_listener *listener, int fd,
-    const struct sockaddr_storage *from, socklen_t len)
+proxy_start_session(struct proxy_listener *listener, int fd)
 {
+	struct sockaddr_storage from = {0};
+	socklen_t len = sizeof(from);
 	struct ip_addr client = {0};
 	uint16_t port = 0;
 
-	(void)ip_addr_from_sockaddr(
-	    (const struct sockaddr *)from, len, &client, &port);
+	/* One that was passed on has no address. */
+	if (getpeername(fd, (struct sockaddr *)&from, &len) == 0)
+		(void)ip_addr_from_sockaddr(
+		    (const struct sockaddr *)&from, len, &client, &port);
 	proxy_keep_ticking(listener->sandbox->proxy);
 	proxy_keep_bounds(listener->sandbox);
 	session_io_accept(&listener->sandbox->proxy->shared,
@@ -125,7 +128,7 @@ proxy_on_shortage(struct proxy_listener *listener)
 	    LOG_TEXT("remedy", "raise the limit of open files, or lower "
 			       "egress.max_tunnels"));
 	fd_close(&proxy->reserve_fd);
-	fd = accept4(listener->fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = fd_accept(listener->fd);
 	fd_close(&fd);
 	if (!proxy_evict(listener->sandbox, SESSION_LIST_LEAVING))
 		(void)proxy_evict(listener->sandbox, SESSION_LIST_WAITING);
@@ -149,15 +152,12 @@ proxy_above_line(struct proxy_listener *listener, int *fd)
 static bool
 proxy_accept_one(struct proxy_listener *listener)
 {
-	struct sockaddr_storage from;
-	socklen_t len = sizeof(from);
-	int fd = accept4(listener->fd, (struct sockaddr *)&from, &len,
-	    SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = fd_accept(listener->fd);
 
 	if (fd >= 0) {
 		if (proxy_above_line(listener, &fd))
 			return false;
-		proxy_start_session(listener, fd, &from, len);
+		proxy_start_session(listener, fd);
 		return true;
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||
@@ -369,24 +369,6 @@ proxy_replace_policy(struct proxy_sandbox *sandbox, struct host_policy *policy)
 	return RESULT_OK;
 }
 
-/* What the supervisor checked, checked again: nothing but a listening
- * internet stream socket is ever accepted on. */
-static bool
-proxy_is_listener(int fd)
-{
-	struct sockaddr_storage address = {0};
-	socklen_t len = sizeof(address), size = sizeof(int);
-	int listening = 0, type = 0;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) ==
-		   0 &&
-	       listening == 1 &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
-	       type == SOCK_STREAM &&
-	       getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
-	       (address.ss_family == AF_INET || address.ss_family == AF_INET6);
-}
-
 /* Accepted sockets inherit these from their listener. */
 static void
 proxy_prepare_listener(const struct proxy *proxy, int fd)
@@ -428,7 +410,7 @@ proxy_add_listener(struct proxy_sandbox *sandbox, int fd,
 	listener->port = port;
 	if (name != NULL)
 		listener->name = *name;
-	if (!proxy_is_listener(fd) || fd_set_nonblocking(fd, true) != RESULT_OK)
+	if (!fd_is_listener(fd) || fd_set_nonblocking(fd, true) != RESULT_OK)
 		result = RESULT_BAD;
 	else if (sandbox->listener_count == PROXY_LISTENERS_MAX)
 		result = RESULT_TOO_LONG;

@@ -17,13 +17,14 @@
 
 /* On top of confine_base (memory, loop, clock, open descriptors, ending). */
 static const struct confine_syscall proxy_confine_syscalls[] = {
-    {__NR_accept4, CONFINE_ALLOW, 0, "proxy_accept_one"},
+    {__NR_accept4, CONFINE_ALLOW, 0, "fd_accept"},
     {__NR_socket, CONFINE_ALLOW_ARG0, AF_INET, "dial_open, c-ares"},
     {__NR_socket, CONFINE_ALLOW_ARG0, AF_INET6, "dial_open, c-ares"},
     {__NR_connect, CONFINE_ALLOW, 0, "dial_open, c-ares"},
-    {__NR_getsockopt, CONFINE_ALLOW, 0, "dial_on_writable, proxy_is_listener"},
+    {__NR_getsockopt, CONFINE_ALLOW, 0, "dial_on_writable, fd_is_listener"},
     {__NR_setsockopt, CONFINE_ALLOW, 0, "TCP_NODELAY, SO_LINGER"},
-    {__NR_getsockname, CONFINE_ALLOW, 0, "proxy_is_listener, c-ares"},
+    {__NR_getsockname, CONFINE_ALLOW, 0, "c-ares"},
+    {__NR_getpeername, CONFINE_ALLOW, 0, "proxy_start_session"},
     {__NR_shutdown, CONFINE_ALLOW, 0, "tunnel_pass_end, session_net_linger"},
     {__NR_recvfrom, CONFINE_ALLOW, 0, "session_io_read, tunnel_copy, c-ares"},
     {__NR_sendto, CONFINE_ALLOW, 0, "session_net_send, tunnel_copy, c-ares"},

@@ -89,7 +89,7 @@ broker_listen_shortage(struct broker_listen_port *port)
 	log_event(LOG_WARN_LEVEL, "descriptors_exhausted",
 	    LOG_TEXT("remedy", "raise the limit of open files"));
 	fd_close(&listen->reserve_fd);
-	fd = accept4(port->fd, NULL, NULL, SOCK_CLOEXEC);
+	fd = fd_accept(port->fd);
 	fd_close(&fd);
 	if (!broker_listen_evict(broker, CALL_LIST_LEAVING))
 		(void)broker_listen_evict(broker, CALL_LIST_WAITING);
@@ -102,7 +102,7 @@ static bool
 broker_listen_accept(struct broker_listen_port *port)
 {
 	struct broker *broker = port->broker;
-	int fd = accept4(port->fd, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	int fd = fd_accept(port->fd);
 	bool short_of = fd >= 0 ? (size_t)fd >= broker->listen.files_max
 				: errno == EMFILE || errno == ENFILE ||
 				      errno == ENOBUFS || errno == ENOMEM;
@@ -130,24 +130,6 @@ broker_listen_on_event(evutil_socket_t fd, short what, void *context)
 			return;
 }
 
-/* What the supervisor checked, checked again: nothing but a listening
- * internet stream socket is ever accepted on. */
-static bool
-broker_listen_is_good(int fd)
-{
-	struct sockaddr_storage address = {0};
-	socklen_t len = sizeof(address), size = sizeof(int);
-	int listening = 0, type = 0;
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) ==
-		   0 &&
-	       listening == 1 &&
-	       getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &size) == 0 &&
-	       type == SOCK_STREAM &&
-	       getsockname(fd, (struct sockaddr *)&address, &len) == 0 &&
-	       (address.ss_family == AF_INET || address.ss_family == AF_INET6);
-}
-
 enum result
 broker_listen_add(struct broker *broker, int fd)
 {
@@ -162,8 +144,7 @@ broker_listen_add(struct broker *broker, int fd)
 	}
 	port->broker = broker;
 	port->event = NULL;
-	if (broker_listen_is_good(fd) &&
-	    fd_set_nonblocking(fd, true) == RESULT_OK) {
+	if (fd_is_listener(fd) && fd_set_nonblocking(fd, true) == RESULT_OK) {
 		result = RESULT_NO_MEMORY;
 		port->event = event_new(broker->base, fd, EV_READ | EV_PERSIST,
 		    broker_listen_on_event, port);

@@ -13,7 +13,7 @@
  * and in mode agent product FLAG (false: the agent's own output goes to the
  * log, true: to client_out, up to output_max), raw FLAG (false: made safe
  * for a terminal), and what tools_config.h names; in modes caller and pack
- * its arguments_max and tool_result_max.
+ * its arguments_max and tool_result_max. Mode mux: mux_host.h.
  */
 #ifndef SUPERVISOR_GATE_GATE_CONFIG_H
 #define SUPERVISOR_GATE_GATE_CONFIG_H

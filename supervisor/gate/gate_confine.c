@@ -32,8 +32,8 @@ static const struct confine_syscall gate_confine_none[] = {
 /* What mode agent needs besides: clients, and a call's arguments as a
  * sealed memfd, which neither names a file nor leaves by itself. */
 static const struct confine_syscall gate_confine_agent[] = {
-    {__NR_accept4, CONFINE_ALLOW, 0, "tools_io_on_client"},
-    {__NR_getsockopt, CONFINE_ALLOW, 0, "tools_io_is_listener"},
+    {__NR_accept4, CONFINE_ALLOW, 0, "fd_accept"},
+    {__NR_getsockopt, CONFINE_ALLOW, 0, "fd_is_listener"},
     {__NR_memfd_create, CONFINE_ALLOW, 0, "fd_sealed_memfd"},
     {__NR_pwrite64, CONFINE_ALLOW, 0, "fd_sealed_memfd"},
     {__NR_fcntl, CONFINE_ALLOW_ARG1, F_ADD_SEALS, "fd_sealed_memfd"},

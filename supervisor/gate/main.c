@@ -13,7 +13,7 @@
  * a `listen` of kind tools, too, and calls of tools go to and fro; in mode
  * caller it gets `work` "call" and "list" and answers each with a `done`,
  * until `work` "cancel" of the same id takes it back; in mode pack it gets
- * one "call" (pack_link.h).
+ * one "call" (pack_link.h). Mode mux is apart (mux_host.h).
  */
 #include <signal.h>
 #include <stdio.h>
@@ -30,6 +30,7 @@
 #include "supervisor/gate/gate_config.h"
 #include "supervisor/gate/gate_confine.h"
 #include "supervisor/gate/gate_io.h"
+#include "supervisor/gate/mux_host.h"
 #include "supervisor/gate/pack_link.h"
 #include "supervisor/gate/tools_link.h"
 
@@ -360,14 +361,16 @@ main(void)
 		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config", detail);
 	log_fd = ipc_message_take_fd(&first, 0);
 	log_open(log_fd, "agentnode-gate", LOG_INFO_LEVEL);
+	sandbox = json_string_value(json_object_get(first.body, "sandbox"));
+	if (sandbox != NULL)
+		log_set_sandbox(sandbox);
+	if (mux_host_asked(json_object_get(first.body, "options")))
+		return mux_host_run(json_object_get(first.body, "options"));
 	if (gate_config_read(json_object_get(first.body, "options"), &config,
 		&fault) != RESULT_OK)
 		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config", fault.text);
 	log_open(log_fd, "agentnode-gate", config.lowest);
 	log_set_rate(MAIN_LOG_RATE);
-	sandbox = json_string_value(json_object_get(first.body, "sandbox"));
-	if (sandbox != NULL)
-		log_set_sandbox(sandbox);
 	main_prepare(&process, &config, sandbox);
 	if (event_loop_run(process.base) != RESULT_OK)
 		main_stop(&process, IPC_EXIT_CRASH, "the loop gave up");

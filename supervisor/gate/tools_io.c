@@ -164,8 +164,7 @@ tools_io_on_client(evutil_socket_t listener, short what, void *context)
 	for (unsigned i = 0; i < TOOLS_IO_ACCEPTS &&
 			     tools_port_has_room(io->port, event_loop_now_ms());
 	     i++) {
-		fd =
-		    accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+		fd = fd_accept(listener);
 		if (fd >= 0) {
 			tools_io_attach(io, fd);
 			continue;
@@ -302,21 +301,6 @@ tools_io_free(struct tools_io **io)
 	*io = NULL;
 }
 
-/* What the supervisor checked, checked again. */
-static bool
-tools_io_is_listener(int fd)
-{
-	int listening = 0, domain = 0;
-	socklen_t size = sizeof(int);
-
-	return getsockopt(fd, SOL_SOCKET, SO_ACCEPTCONN, &listening, &size) ==
-		   0 &&
-	       listening == 1 &&
-	       getsockopt(fd, SOL_SOCKET, SO_DOMAIN, &domain, &size) == 0 &&
-	       (domain == AF_INET || domain == AF_INET6) &&
-	       fd_set_nonblocking(fd, true) == RESULT_OK;
-}
-
 enum result
 tools_io_listen(struct tools_io *io, int fd)
 {
@@ -324,7 +308,8 @@ tools_io_listen(struct tools_io *io, int fd)
 
 	if (io->listener >= 0)
 		result = RESULT_EXISTS;
-	else if (!tools_io_is_listener(fd))
+	else if (!fd_is_listener(fd) ||
+		 fd_set_nonblocking(fd, true) != RESULT_OK)
 		result = RESULT_BAD;
 	if (result != RESULT_OK) {
 		fd_close(&fd);

@@ -31,6 +31,7 @@
 #include "supervisor/init/init_filter.h"
 #include "supervisor/init/init_layers.h"
 #include "supervisor/init/init_listen.h"
+#include "supervisor/init/init_mux.h"
 #include "supervisor/init/init_relay.h"
 #include "supervisor/init/init_survey.h"
 #include "supervisor/init/init_tree.h"
@@ -65,6 +66,7 @@ static void
 init_die(enum init_step step, int error, enum init_exit code)
 {
 	(void)init_channel_fail(step, error);
+	init_mux_flush();
 	(void)kill(-1, SIGKILL);
 	_exit(code);
 }
@@ -92,7 +94,8 @@ init_protect(struct init *init)
 	sigaddset(&child, SIGCHLD);
 	if (syscall(SYS_close_range, INIT_CONTROL_FD, INIT_STDERR_FD,
 		INIT_CLOSE_ON_EXEC) != 0 ||
-	    syscall(SYS_close_range, INIT_FIRST_FREE_FD, ~0U, 0) != 0 ||
+	    syscall(SYS_close_range, INIT_FIRST_FREE_FD, init_mux_lowest() - 1,
+		0) != 0 ||
 	    sigprocmask(SIG_BLOCK, &child, NULL) != 0)
 		init_die(INIT_STEP_DUMPABLE, errno, INIT_EXIT_START);
 	init->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
@@ -124,8 +127,12 @@ init_receive_setup(struct init *init)
 {
 	struct init_channel_message message;
 
+	struct pollfd control = {INIT_CONTROL_FD, POLLIN, 0};
+
 	if (init_channel_tell(INIT_HELLO, 0, -1) != 0)
 		_exit(INIT_EXIT_ALONE);
+	while (init_mux_poll(&control, 1, -1) < 0 && errno == EINTR)
+		continue;
 	if (init_channel_receive(&message) != INIT_CHANNEL_MESSAGE)
 		init_die(INIT_STEP_SETUP, EPROTO, INIT_EXIT_ALONE);
 	if (message.body.record.type != INIT_SETUP ||
@@ -348,7 +355,7 @@ init_run(bool own_filter)
 		int wait =
 		    init.state == INIT_STATE_ENDING ? INIT_KILL_AGAIN_MS : -1;
 
-		if (poll(polls, 2, wait) < 0 && errno != EINTR)
+		if (init_mux_poll(polls, 2, wait) < 0 && errno != EINTR)
 			init_die(INIT_STEP_RECORD, errno, INIT_EXIT_START);
 		if (polls[0].revents != 0)
 			init_on_message(&init);

@@ -143,15 +143,12 @@ test_broker_confine_serve(int listener)
 {
 	static const uint8_t salt[KEY_DIGEST_SALT];
 	uint8_t digest[KEY_DIGEST_LEN];
-	struct sockaddr_in address;
-	socklen_t len = sizeof(address), size = sizeof(int);
-	int agent = accept4(listener, NULL, NULL, SOCK_CLOEXEC), lane[2], on;
+	int agent = fd_accept(listener), lane[2];
 	char byte = 0;
 
 	if (agent < 0 || recv(agent, &byte, 1, 0) != 1 || byte != 'x')
 		return 1;
-	if (getsockopt(listener, SOL_SOCKET, SO_ACCEPTCONN, &on, &size) != 0 ||
-	    getsockname(listener, (struct sockaddr *)&address, &len) != 0)
+	if (!fd_is_listener(listener))
 		return 2;
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, lane) != 0 ||
 	    fd_send(lane[0], "fd", 2, &agent, 1) != RESULT_OK ||

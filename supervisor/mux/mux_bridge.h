@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * One end of a mux link: bytes of the link on one side, descriptors on the
+ * other. What speaks init's record protocol (init_protocol.h) is behind
+ * `control`, a SOCK_SEQPACKET socket: init itself inside, the supervisor on
+ * the host. Records go through as they are; descriptors become streams, and
+ * sealed memfds become bytes and memfds again.
+ *
+ * Both ends are this code, in a poll loop of their owner: PID 1 inside,
+ * agentnode-gate on the host. Nothing here waits. Used by init_mux.c and
+ * mux_host.c; docs/protocol.md has the conversation.
+ */
+#ifndef SUPERVISOR_MUX_MUX_BRIDGE_H
+#define SUPERVISOR_MUX_MUX_BRIDGE_H
+
+#include <poll.h>
+
+#include "supervisor/init/init_protocol.h"
+#include "supervisor/mux/mux_link.h"
+
+#define MUX_BRIDGE_IN (2U * (MUX_FRAME_HEADER + MUX_FRAME_DATA_MAX))
+#define MUX_BRIDGE_OUT 131072U
+#define MUX_BRIDGE_ATTACHED_MAX INIT_GO_MAX
+#define MUX_BRIDGE_DETAIL_MAX 128U
+/* Link in and out, control, listeners, two for each stream. */
+#define MUX_BRIDGE_POLLS (3U + INIT_LISTENERS_MAX + 2U * MUX_LINK_STREAMS)
+
+enum mux_bridge_state {
+	MUX_BRIDGE_RUNNING,
+	MUX_BRIDGE_CLOSED, /* the other end, or control, is gone */
+	MUX_BRIDGE_BROKEN, /* the other end broke the protocol */
+	MUX_BRIDGE_FAILED, /* no memory, no descriptor */
+};
+
+/* What is behind a stream. A socket is both; a pipe has one. */
+struct mux_end {
+	int in, out;   /* read to be sent; written with what came; -1 */
+	int lend;      /* the other end of a pipe of ours, for init */
+	uint8_t *hold; /* came and cannot be written yet */
+	uint32_t start, len, size;
+};
+
+/* A record on its way to the link: attachments first, mapped. */
+struct mux_leaving {
+	bool busy;
+	uint8_t record[MUX_FRAME_RECORD_MAX];
+	size_t len;
+	uint32_t stream;
+	struct {
+		void *bytes;
+		size_t len, done;
+	} attached[MUX_FRAME_ATTACHED_MAX];
+	unsigned attached_count;
+};
+
+/* A record on its way from the link to control. */
+struct mux_arriving {
+	bool held; /* streams it speaks of are not written out yet */
+	uint8_t record[MUX_FRAME_RECORD_MAX];
+	size_t len;
+	uint32_t stream;
+	int attached[MUX_FRAME_ATTACHED_MAX]; /* memfds; -1 */
+	size_t attached_len[MUX_FRAME_ATTACHED_MAX];
+	unsigned attached_count; /* as the record says */
+};
+
+enum mux_poll_kind {
+	MUX_POLL_LINK_IN,
+	MUX_POLL_LINK_OUT,
+	MUX_POLL_CONTROL,
+	MUX_POLL_LISTENER,
+	MUX_POLL_END
+};
+
+struct mux_bridge {
+	enum mux_bridge_state state; /* assigned in mux_bridge_close alone */
+	char detail[MUX_BRIDGE_DETAIL_MAX];
+	struct mux_link link;
+	int link_in, link_out, control;
+	/* Inside: listening. On the host: a socket of a pair, over which
+	 * connections are passed to whoever serves them. */
+	int listeners[INIT_LISTENERS_MAX];
+	int streams[3]; /* the workload's, until they are streams; -1 */
+	struct mux_end ends[MUX_LINK_STREAMS]; /* of link.streams */
+	struct mux_leaving leaving;
+	struct mux_arriving arriving;
+	uint8_t in[MUX_BRIDGE_IN], out[MUX_BRIDGE_OUT];
+	size_t in_start, in_len, out_start, out_len;
+	bool more; /* to be written, although out is empty */
+	uint64_t tick_ms;
+	struct {
+		enum mux_poll_kind kind;
+		unsigned index;
+	} polled[MUX_BRIDGE_POLLS];
+};
+
+/* All descriptors are taken, made non-blocking; streams: the workload's
+ * stdin, stdout and stderr from this end (-1: nobody's). false: errno. */
+bool mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side,
+    int link_in, int link_out, int control, const int streams[3],
+    uint64_t now_ms);
+
+/* What to poll for, at most MUX_BRIDGE_POLLS; then, with what poll(2)
+ * found, everything that can be done without waiting. timeout_ms_r: when
+ * to come back although nothing happened. */
+unsigned mux_bridge_polls(struct mux_bridge *bridge, struct pollfd *polls_r,
+    uint64_t now_ms, int *timeout_ms_r);
+void mux_bridge_turn(struct mux_bridge *bridge, const struct pollfd *polls,
+    unsigned count, uint64_t now_ms);
+
+/* Nothing is left to be said over the link. */
+bool mux_bridge_idle(const struct mux_bridge *bridge);
+
+/* The one way it ends; closes everything. The first reason stays. */
+void mux_bridge_close(
+    struct mux_bridge *bridge, enum mux_bridge_state state, const char *detail);
+
+#endif
