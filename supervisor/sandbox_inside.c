@@ -11,6 +11,7 @@
 
 #include "common/fd.h"
 #include "supervisor/engine/engine.h"
+#include "supervisor/engine/engine_locate.h"
 #include "supervisor/engine/init_check.h"
 #include "supervisor/sandbox_state.h"
 #include "supervisor/sandbox_walls.h"
@@ -94,6 +95,11 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 
 	if (sandbox->state != SANDBOX_HELLO)
 		return;
+	if (pid == 0 && engine_locate(&sandbox->plan, &pid, detail,
+			    sizeof(detail)) != RESULT_OK) {
+		sandbox_close(sandbox, "limits_mismatch", detail);
+		return;
+	}
 	/* Held before it is looked at, so that all below is one process's. */
 	watched = sandbox_inside_watch(sandbox, pid);
 	result = sandbox->plan.engine->find(
@@ -231,7 +237,13 @@ sandbox_inside_on_wiring_end(enum result why, const char *detail, void *context)
 	sandbox_close(sandbox, code, detail);
 }
 
-const struct wiring_handlers sandbox_inside_handlers = {
-    sandbox_inside_on_hello, sandbox_inside_on_listener,
-    sandbox_inside_on_report, sandbox_inside_on_tree, sandbox_inside_on_status,
-    sandbox_inside_on_wiring_end};
+static const char *
+sandbox_inside_sandbox(void *context)
+{
+	return sandbox_id(context);
+}
+
+const struct wiring_handlers sandbox_inside_handlers = {sandbox_inside_on_hello,
+    sandbox_inside_on_listener, sandbox_inside_on_report,
+    sandbox_inside_on_tree, sandbox_inside_on_status,
+    sandbox_inside_on_wiring_end, sandbox_inside_sandbox};

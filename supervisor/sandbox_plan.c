@@ -67,15 +67,42 @@ sandbox_plan_names(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 	return RESULT_OK;
 }
 
+/* sandbox.wiring; where there is no container there is one way only. */
+static enum result
+sandbox_plan_wiring(struct sandbox_plan *plan, const struct config *config,
+    struct sandbox_plan_fault *fault)
+{
+	const char *word = config_text(config, "sandbox.wiring");
+
+	plan->wiring = plan->engine->wiring;
+	if (strcmp(word, "auto") == 0 || plan->image[0] == '\0')
+		return RESULT_OK;
+	if (strcmp(word, "mux") == 0 && plan->engine->may_mux) {
+		plan->wiring = WIRING_MUX;
+		return RESULT_OK;
+	}
+	if (strcmp(word, wiring_name(plan->wiring)) == 0)
+		return RESULT_OK;
+	return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
+	    "wiring_unavailable",
+	    "sandbox.wiring %s is not for this engine: `agentnode config "
+	    "unset sandbox.wiring` takes its best",
+	    word);
+}
+
 static enum result
 sandbox_plan_engine(struct sandbox_plan *plan, const struct config *config,
     const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
 {
+	enum result result;
+
 	plan->no_landlock = config_override(config, "no_landlock");
 	plan->volume_fast =
 	    strcmp(config_text(config, "sandbox.volume_check"), "fast") == 0;
 	plan->engine = engine_of(config, spec);
-	return plan->engine->open(config, plan, fault);
+	result = plan->engine->open(config, plan, fault);
+	return result == RESULT_OK ? sandbox_plan_wiring(plan, config, fault)
+				   : result;
 }
 
 static enum result
@@ -456,6 +483,9 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 
 	if (record == NULL)
 		return NULL;
+	if (plan->image[0] != '\0')
+		(void)json_object_set_new(
+		    record, "wiring", json_string(wiring_name(plan->wiring)));
 	if (plan->tier[0] != '\0')
 		(void)json_object_set_new(
 		    record, "tier", json_string(plan->tier));

@@ -17,6 +17,7 @@
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/sandbox_uid.h"
 #include "supervisor/engine/volume_check.h"
+#include "supervisor/engine/wiring.h"
 #include "supervisor/init/init_protocol.h"
 #include "supervisor/sandbox.h"
 
@@ -42,6 +43,7 @@ struct sandbox_plan_seal {
 
 struct sandbox_plan {
 	const struct engine *engine; /* what starts it */
+	enum wiring_kind wiring;     /* and the way in */
 	char kind[32], package[128], version[64];
 	char tier[16]; /* "" : no package of a tier */
 	char image[512];

@@ -325,9 +325,9 @@ sandbox_steps_start(struct sandbox *sandbox)
 	result = container_end_new(sandbox->base, &plan->host, plan->facts.name,
 	    plan->lock.id, &end_handlers, sandbox, &sandbox->end);
 	if (result == RESULT_OK)
-		result = wiring_new(sandbox->base, plan->engine->wiring,
-		    &plan->setup, &sandbox_inside_handlers, sandbox,
-		    &sandbox->wiring, detail, sizeof(detail));
+		result = wiring_new(sandbox->base, plan->wiring, &plan->setup,
+		    &sandbox_inside_handlers, sandbox, &sandbox->wiring, detail,
+		    sizeof(detail));
 	/* The slowest first. */
 	if (result == RESULT_OK)
 		result =

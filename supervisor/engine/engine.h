@@ -33,8 +33,9 @@ struct engine_start {
 };
 
 struct engine {
-	const char *name; /* in records: "container", "native" */
-	enum wiring_kind wiring;
+	const char *name;        /* in records: "container", "native" */
+	enum wiring_kind wiring; /* its best */
+	bool may_mux;            /* its client carries stdin and stdout */
 	/* The engine is there and limits can be had; first of all. */
 	enum result (*open)(const struct config *config,
 	    struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r);

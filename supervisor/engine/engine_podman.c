@@ -13,6 +13,7 @@
 #include "supervisor/engine/container_end.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/wall_table.h"
+#include "supervisor/init/init_mux.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_plan.h"
 
@@ -64,6 +65,12 @@ engine_podman_input(struct sandbox_plan *plan)
 	input->cpu_milli = plan->limits.cpu_milli;
 	input->fd_count = INIT_FD_COUNT;
 	input->entrypoint = ENGINE_PODMAN_ENTRYPOINT;
+	if (plan->wiring != WIRING_MUX)
+		return;
+	/* init itself by descriptor still, nothing else. */
+	input->fd_count = INIT_PROGRAM_FD - 2;
+	input->interactive = true;
+	input->init_word = INIT_MUX_WORD;
 }
 
 static enum result
@@ -125,6 +132,7 @@ engine_podman_expect(
 const struct engine engine_podman = {
     .name = "container",
     .wiring = WIRING_FD,
+    .may_mux = true,
     .open = engine_podman_open,
     .prepare = engine_podman_prepare,
     .start = engine_podman_start,

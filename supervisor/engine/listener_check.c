@@ -114,3 +114,13 @@ listener_check(int fd, uint32_t address, uint16_t port,
 		    detail_r, detail_size, "it has another address");
 	return listener_check_namespace(fd, space, detail_r, detail_size);
 }
+
+enum result
+listener_check_pair(int fd, char *detail_r, size_t detail_size)
+{
+	if (listener_check_option(fd, SO_DOMAIN) != AF_UNIX ||
+	    !fd_is_listener(fd))
+		return listener_check_fault(detail_r, detail_size,
+		    "connections cannot be passed over it");
+	return RESULT_OK;
+}

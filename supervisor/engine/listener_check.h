@@ -29,4 +29,7 @@ enum result listener_check_space(pid_t init, struct listener_space *space_r,
 enum result listener_check(int fd, uint32_t address, uint16_t port,
     struct listener_space *space, char *detail_r, size_t detail_size);
 
+/* A socket over which connections are passed (fd_accept). */
+enum result listener_check_pair(int fd, char *detail_r, size_t detail_size);
+
 #endif

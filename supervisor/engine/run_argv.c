@@ -362,6 +362,8 @@ run_argv_build(const struct run_argv_input *input, struct run_argv *argv_r,
 	if (result == RESULT_OK && input->fd_count > 0)
 		result =
 		    run_argv_word(argv_r, "--preserve-fds=%u", input->fd_count);
+	if (result == RESULT_OK && input->interactive)
+		result = run_argv_word(argv_r, "--interactive");
 	if (result == RESULT_OK)
 		result =
 		    run_argv_word(argv_r, "--entrypoint=%s", input->entrypoint);
@@ -369,6 +371,8 @@ run_argv_build(const struct run_argv_input *input, struct run_argv *argv_r,
 		result = run_argv_word(argv_r, "--");
 	if (result == RESULT_OK)
 		result = run_argv_word(argv_r, "%s", input->image);
+	if (result == RESULT_OK && input->init_word != NULL)
+		result = run_argv_word(argv_r, "%s", input->init_word);
 	if (result != RESULT_OK && result != RESULT_BAD)
 		(void)run_argv_fault(fault_r, fault_size,
 		    "number of mounts, tmpfs or direct names", "smaller");

@@ -54,6 +54,8 @@ struct run_argv_input {
 	unsigned pids, cpu_milli, files;
 	unsigned fd_count;      /* --preserve-fds */
 	const char *entrypoint; /* /proc/self/fd/4 */
+	const char *init_word;  /* init's argument; NULL: none */
+	bool interactive;       /* its standard input is the client's */
 	struct run_argv_mount mounts[RUN_ARGV_MOUNTS_MAX];
 	size_t mount_count;
 	struct run_argv_tmpfs tmpfs[RUN_ARGV_TMPFS_MAX];

@@ -79,13 +79,15 @@ wiring_on_hello(struct wiring *wiring, const struct wiring_datagram *datagram)
 	char detail[WIRING_DETAIL_MAX];
 
 	wiring->init = datagram->pid;
-	if (listener_check_space(datagram->pid, &wiring->space, detail,
+	if (!wiring->way->far &&
+	    listener_check_space(datagram->pid, &wiring->space, detail,
 		sizeof(detail)) != RESULT_OK) {
 		wiring_end(wiring, RESULT_MISMATCH, detail);
 		return;
 	}
 	wiring->phase = WIRING_LISTENERS;
-	wiring->handlers.on_hello(datagram->pid, wiring->context);
+	wiring->handlers.on_hello(
+	    wiring->way->far ? 0 : datagram->pid, wiring->context);
 }
 
 static void
@@ -101,8 +103,11 @@ wiring_on_listener(struct wiring *wiring, struct wiring_datagram *datagram)
 		return;
 	}
 	want = &wiring->setup.listeners[wiring->next];
-	if (listener_check(datagram->fds[0], want->address, want->port,
-		&wiring->space, detail, sizeof(detail)) != RESULT_OK) {
+	if (wiring->way->far
+		? listener_check_pair(
+		      datagram->fds[0], detail, sizeof(detail)) != RESULT_OK
+		: listener_check(datagram->fds[0], want->address, want->port,
+		      &wiring->space, detail, sizeof(detail)) != RESULT_OK) {
 		wiring_end(wiring, RESULT_MISMATCH, detail);
 		return;
 	}
@@ -181,7 +186,11 @@ wiring_receive(struct wiring *wiring, struct wiring_datagram *datagram)
 
 	if (result == RESULT_OK)
 		return true;
-	if (result == RESULT_EOF || result == RESULT_CLOSED)
+	/* What speaks for init says how it ended. */
+	if (wiring->way->far &&
+	    (result == RESULT_EOF || result == RESULT_CLOSED))
+		(void)event_del(wiring->event);
+	else if (result == RESULT_EOF || result == RESULT_CLOSED)
 		wiring_end(wiring, RESULT_EOF,
 		    "the container's init ended without saying so");
 	else if (result != RESULT_NEED_MORE)
@@ -220,8 +229,22 @@ wiring_way(enum wiring_kind kind)
 	switch (kind) {
 	case WIRING_FD:
 		return &wiring_fd;
+	case WIRING_MUX:
+		return &wiring_mux;
 	}
 	return NULL;
+}
+
+const char *
+wiring_name(enum wiring_kind kind)
+{
+	switch (kind) {
+	case WIRING_FD:
+		return "fd";
+	case WIRING_MUX:
+		break;
+	}
+	return "mux";
 }
 
 enum result

@@ -21,12 +21,17 @@
 struct wiring; /* opaque */
 
 enum wiring_kind {
-	WIRING_FD, /* inherited descriptors */
+	WIRING_FD,  /* inherited descriptors */
+	WIRING_MUX, /* frames over standard input and output */
 };
+
+/* Its word in sandbox.wiring and in records. */
+const char *wiring_name(enum wiring_kind kind);
 
 /* Descriptors are the callee's. detail texts are sentences. */
 struct wiring_handlers {
-	/* First record; pid is init's in our namespace. */
+	/* First record; pid is init's in our namespace, 0 where another
+	 * process speaks for it. */
 	void (*on_hello)(pid_t pid, void *context);
 	/* A checked listener, in the order of the setup. */
 	void (*on_listener)(uint32_t index, int fd, void *context);
@@ -38,6 +43,8 @@ struct wiring_handlers {
 	/* init failed at a step, spoke wrongly (RESULT_BAD), or its socket
 	 * closed (RESULT_EOF). Nothing follows. */
 	void (*on_end)(enum result why, const char *detail, void *context);
+	/* The run's id, for the log of what speaks for init; or NULL. */
+	const char *(*sandbox)(void *context);
 };
 
 /* Before the engine starts: make what its client will be given. */

@@ -62,7 +62,7 @@ wiring_fd_copy(int from, int *fd_r)
 	return result;
 }
 
-static enum result
+enum result
 wiring_fd_program(int *fd_r, char *detail_r, size_t size)
 {
 	char path[PATH_MAX];

@@ -8,6 +8,7 @@
 #define SUPERVISOR_ENGINE_WIRING_WAY_H
 
 #include <event2/event.h>
+#include <stdbool.h>
 #include <stdint.h>
 #include <sys/types.h>
 
@@ -38,6 +39,9 @@ struct wiring {
 };
 
 struct wiring_way {
+	/* Another process speaks for init, and passes connections over
+	 * pairs in place of listeners. */
+	bool far;
 	/* Makes what the engine will be given. Calls wiring_attach now, or
 	 * later from the loop when the socket is there. */
 	enum result (*open)(
@@ -51,6 +55,10 @@ struct wiring_way {
 };
 
 extern const struct wiring_way wiring_fd;
+extern const struct wiring_way wiring_mux;
+
+/* init itself as a sealed memfd. */
+enum result wiring_fd_program(int *fd_r, char *detail_r, size_t size);
 
 /* control is a SOCK_SEQPACKET socket to init (or to what speaks for it);
  * taken, also on failure. Sends setup; records are read from now on. */

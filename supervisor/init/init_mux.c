@@ -99,7 +99,7 @@ init_mux_make(int *control_r, int streams_r[3])
 int
 init_mux_start(void)
 {
-	int in, out, control, streams[3], error;
+	int in, out, control = -1, streams[3] = {-1, -1, -1}, error;
 
 	/* Before there is anything to see inside. */
 	if (prctl(PR_SET_DUMPABLE, init_layers.dumpable, 0, 0, 0) != 0)

@@ -21,6 +21,7 @@ static const char *const config_table_engines[] = {
     "auto", "podman", "oci", NULL};
 static const char *const config_table_runtimes[] = {
     "auto", "crun", "runc", NULL};
+static const char *const config_table_wirings[] = {"auto", "fd", "mux", NULL};
 static const char *const config_table_overrides[] = {
     "no_landlock", "no_cgroup_limits", NULL};
 static const char *const config_table_levels[] = {
@@ -95,6 +96,11 @@ const struct config_key config_table[] = {
 	CHOICE("sandbox.runtime", CONFIG_FIX, config_table_runtimes, "auto",
 	    NULL,
 	    "The runtime of sandbox.engine oci; auto takes crun, then runc."),
+	CHOICE("sandbox.wiring", CONFIG_FIX, config_table_wirings, "auto",
+	    NULL,
+	    "How a container gets its sockets: by descriptors, or as frames "
+	    "over the engine's standard input and output; auto takes the "
+	    "engine's best."),
 	TEXT("sandbox.image", CONFIG_IMAGE, 512, NULL,
 	    "The sandbox image, pinned by digest (name@sha256:...); "
 	    "'sandbox build', 'pull' and 'load' set it."),

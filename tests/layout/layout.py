@@ -13,7 +13,7 @@ TOP = os.path.dirname(os.path.dirname(os.path.dirname(
 PRODUCT = ("common/", "supervisor/", "egress-proxy/", "llm-broker/")
 C_MAX, H_MAX, FUNCTION_MAX, DISPATCH_MAX = 600, 120, 60, 100
 # Lines of code: comments and empty lines do not count.
-COMMON_MODULES, COMMON_LINES = 17, 5620
+COMMON_MODULES, COMMON_LINES = 17, 5700
 # Pure parsers keep their position in a field; they have no story.
 PARSERS = {"http_body.c", "mcp_json.c", "mcp_line.c", "client_hello.c"}
 # One dispatch switch or table per process may be long.
