@@ -63,6 +63,8 @@ def main():
         for row in (
                 lambda: root("Podman, root", "descriptors",
                              {"engine": "podman"}, world),
+                lambda: root("Podman, root", "frames (mux)",
+                             {"engine": "podman", "wiring": "mux"}, world),
                 lambda: user("Podman, user", "descriptors",
                              {"engine": "podman"}, world, account),
                 lambda: root("crun, root", "descriptors",
