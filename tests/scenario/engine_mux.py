@@ -121,14 +121,15 @@ def die(victims):
         return case.process.kill()
     init = engine_case.Init(monitor)
     time.sleep(0.1)
-    deadline = machine_pace.Deadline(1.0)
+    deadline, record_gone = (machine_pace.Deadline(limit)
+                             for limit in (1.0, 5.0))
     engine_case.kill(pids)
     dead = init.is_dead(10) and deadline.ends()
     check(f"{label}: the workload is dead within a second",
           dead and engine_case.wait(
               5, lambda: not engine_case.inside(container)), deadline)
     check(f"{label}: the engine's record is gone",
-          engine_case.wait(10, lambda: not case.known()), case.log()[-2000:])
+          record_gone.wait(lambda: not case.known()), record_gone)
     if "supervisor" in victims:
         case.process.wait()
         return None
