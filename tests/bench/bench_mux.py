@@ -126,9 +126,17 @@ def engine_exec(engine, container):
 
 
 def begin(engine, image):
-    started = subprocess.run(
-        [engine, "run", "-d", "--rm", "--network=none", "--entrypoint=sleep",
-         image, "3600"], stdout=subprocess.PIPE, text=True, check=True)
+    """A container to exec in; with both versions of control groups mounted
+    podman is not shown the newer one, as in a sandbox of ours."""
+    run = [engine, "run", "-d", "--rm", "--network=none",
+           "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096",
+           "--entrypoint=sleep", image, "3600"]
+    if engine == "podman" and os.path.isdir("/sys/fs/cgroup/unified"):
+        run = ["unshare", "--mount", "--propagation=slave", "sh", "-c",
+               "umount -l /sys/fs/cgroup/unified && exec \"$@\"", "sh",
+               *run]
+    started = subprocess.run(run, stdout=subprocess.PIPE, text=True,
+                             check=True)
     return started.stdout.strip()
 
 
