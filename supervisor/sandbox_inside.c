@@ -38,6 +38,9 @@ sandbox_inside_on_init(int exit_code, int number, void *context)
 	if (sandbox->state < SANDBOX_BYE)
 		sandbox_close(
 		    sandbox, "init_died", "the container's init died");
+	else if (sandbox->state == SANDBOX_BYE &&
+		 sandbox->plan.engine->client_detaches)
+		sandbox_enter(sandbox, SANDBOX_KILL, "init exited");
 }
 
 /* init's parent, which is the engine's monitor. */

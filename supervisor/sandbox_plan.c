@@ -392,6 +392,7 @@ sandbox_plan_init(struct sandbox_plan *plan)
 	memset(plan, 0, sizeof(*plan));
 	plan->lock.fd = -1;
 	plan->uid.fd = -1;
+	plan->slot.fd = -1;
 	plan->go_fd = plan->secret_fd = -1;
 	for (size_t i = 0; i < 3; i++)
 		plan->streams[i] = -1;
@@ -446,6 +447,7 @@ sandbox_plan_clear(struct sandbox_plan *plan)
 	plan->host_open = false;
 	run_lock_leave(&plan->lock);
 	sandbox_uid_end(&plan->uid);
+	control_slot_end(&plan->slot);
 	egress_plan_clear(&plan->egress);
 	plan->has_egress = false;
 	free(plan->argv);
@@ -486,6 +488,8 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 	if (plan->image[0] != '\0')
 		(void)json_object_set_new(
 		    record, "wiring", json_string(wiring_name(plan->wiring)));
+	(void)json_object_set_new(record, "engine",
+	    json_string(plan->engine != NULL ? plan->engine->name : ""));
 	if (plan->tier[0] != '\0')
 		(void)json_object_set_new(
 		    record, "tier", json_string(plan->tier));

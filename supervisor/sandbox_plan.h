@@ -10,6 +10,7 @@
 
 #include "common/result.h"
 #include "supervisor/engine/cgroup.h"
+#include "supervisor/engine/control_slot.h"
 #include "supervisor/engine/egress_plan.h"
 #include "supervisor/engine/engine_host.h"
 #include "supervisor/engine/mount_check.h"
@@ -67,6 +68,8 @@ struct sandbox_plan {
 	char tmpfs_targets[RUN_ARGV_TMPFS_MAX][INIT_PATH_MAX];
 	char mount_targets[SANDBOX_MOUNTS_MAX][INIT_PATH_MAX];
 	struct run_argv *argv;      /* owned; of a container */
+	struct control_slot slot;   /* of WIRING_VOLUME */
+	struct wiring_place place;  /* points into slot */
 	struct native_plan *native; /* owned; of a native sandbox */
 	struct oci_plan *oci;       /* owned; of an OCI runtime's */
 	int go_fd, secret_fd;       /* owned; secret_fd -1: no secrets */

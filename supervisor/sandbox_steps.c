@@ -221,6 +221,9 @@ sandbox_steps_on_client(const struct engine_call_end *end, void *context)
 		sandbox_enter(sandbox, SANDBOX_REMOVE, "its client ended");
 		return;
 	}
+	/* What it started goes on without it. */
+	if (sandbox->plan.engine->client_detaches && end->exit_code == 0)
+		return;
 	if (sandbox->state == SANDBOX_KILL)
 		return; /* it is on its way */
 	if (sandbox->state == SANDBOX_BYE) {
@@ -325,9 +328,9 @@ sandbox_steps_start(struct sandbox *sandbox)
 	result = container_end_new(sandbox->base, &plan->host, plan->facts.name,
 	    plan->lock.id, &end_handlers, sandbox, &sandbox->end);
 	if (result == RESULT_OK)
-		result = wiring_new(sandbox->base, plan->wiring, &plan->setup,
-		    &sandbox_inside_handlers, sandbox, &sandbox->wiring, detail,
-		    sizeof(detail));
+		result = wiring_new(sandbox->base, plan->wiring, &plan->place,
+		    &plan->setup, &sandbox_inside_handlers, sandbox,
+		    &sandbox->wiring, detail, sizeof(detail));
 	/* The slowest first. */
 	if (result == RESULT_OK)
 		result =

@@ -27,9 +27,11 @@ struct sandbox_walls {
 };
 
 static void
-sandbox_walls_expect_mounts(
-    struct sandbox_walls *walls, const struct run_argv_input *input)
+sandbox_walls_expect_mounts(struct sandbox_walls *walls,
+    const struct run_argv_input *input, uint32_t lack)
 {
+	const uint32_t flags =
+	    INIT_REPORT_RDONLY | INIT_REPORT_NOSUID | INIT_REPORT_NODEV;
 	size_t count = 0;
 
 	for (size_t i = 0; i < input->tmpfs_count; i++) {
@@ -43,9 +45,7 @@ sandbox_walls_expect_mounts(
 	}
 	for (size_t i = 0; i < input->mount_count; i++)
 		walls->mounts[count++] = (struct wall_table_mount){
-		    input->mounts[i].target, NULL,
-		    INIT_REPORT_RDONLY | INIT_REPORT_NOSUID | INIT_REPORT_NODEV,
-		    0};
+		    input->mounts[i].target, NULL, flags & ~lack, 0};
 	walls->expected.mounts = walls->mounts;
 	walls->expected.mount_count = count;
 }
@@ -66,7 +66,7 @@ sandbox_walls_expect(
 	    .container_name = plan->facts.name,
 	    .files_max = input->files,
 	    .processes_max = input->pids};
-	sandbox_walls_expect_mounts(walls, input);
+	sandbox_walls_expect_mounts(walls, input, plan->engine->mounts_lack);
 	for (size_t i = 0; i < input->host_count; i++)
 		walls->hosts[i] = (struct wall_table_host){
 		    input->hosts[i].address, input->hosts[i].name};

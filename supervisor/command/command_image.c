@@ -42,7 +42,7 @@ command_image_open(struct command_image *image)
 
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
-	if (engine_host_find(&image->host, &engine) != RESULT_OK)
+	if (engine_host_find(image->config, &image->host, &engine) != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE, "%s", engine.detail);
 	image->has_host = true;
 	return COMMAND_DONE;
@@ -238,8 +238,7 @@ command_image_load_run(struct command_image *image,
 
 	if (result != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE, "%s", detail);
-	(void)snprintf(
-	    reference, sizeof(reference), "%s@%s", IMAGE_RECIPE_NAME, digest);
+	image_engine_pinned(&image->host, digest, reference, sizeof(reference));
 	if (options->digest != NULL && strcmp(options->digest, digest) != 0) {
 		image_engine_forget(&image->host, tag);
 		return command_error(COMMAND_INTEGRITY,

@@ -289,15 +289,22 @@ command_remove_volume(struct command_remove *remove)
 {
 	struct engine_host_fault engine = {"", ""};
 	struct install_fault fault = {.code = ""};
+	struct json_fault unread = {""};
+	struct config *config = NULL;
 	struct engine_host host;
 	enum result result;
 
 	if (remove->volume[0] == '\0')
 		return COMMAND_DONE;
-	if (engine_host_find(&host, &engine) != RESULT_OK)
+	result = config_load(&config, &unread);
+	if (result == RESULT_OK)
+		result = engine_host_find(config, &host, &engine);
+	config_free(&config);
+	if (result != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE,
 		    "%s is removed, but its volume %s stays: %s", remove->slug,
-		    remove->volume, engine.detail);
+		    remove->volume,
+		    unread.text[0] != '\0' ? unread.text : engine.detail);
 	result = command_remove_unused(remove, &host, &fault);
 	engine_host_close(&host);
 	if (result == RESULT_OK)

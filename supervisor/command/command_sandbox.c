@@ -112,9 +112,11 @@ command_sandbox_facts(const struct config *config)
 	struct engine_host_fault fault = {"", ""};
 	struct engine_host host;
 	json_t *report;
-	bool found = engine_host_find(&host, &fault) == RESULT_OK;
-	bool checked = found && image != NULL && run_argv_is_pinned(image) &&
-		       engine_memory_has_image(&host.memory, image);
+	bool found = engine_host_find(config, &host, &fault) == RESULT_OK;
+	bool checked =
+	    found && image != NULL &&
+	    (run_argv_is_pinned(image) || run_argv_is_image_id(image)) &&
+	    engine_memory_has_image(&host.memory, image);
 	bool ok = checked && host.memory.known;
 
 	if (found && !ok)
@@ -124,9 +126,12 @@ command_sandbox_facts(const struct config *config)
 				  : "not tried yet: run `agentnode sandbox "
 				    "doctor`");
 	report = json_pack("{s:b, s:s, s:s, s:s, s:s, s:s}", "ok", ok, "engine",
-	    found ? "podman" : "", "version", found ? host.memory.version : "",
-	    "runtime", ok ? host.memory.runtime : "", "image",
-	    image != NULL ? image : "", "detail", fault.detail);
+	    !found                                     ? ""
+	    : host.memory.kind == ENGINE_MEMORY_DOCKER ? "docker"
+						       : "podman",
+	    "version", found ? host.memory.version : "", "runtime",
+	    ok ? host.memory.runtime : "", "image", image != NULL ? image : "",
+	    "detail", fault.detail);
 	if (found)
 		engine_host_close(&host);
 	return report;
@@ -286,7 +291,7 @@ command_sandbox_gc_did(const json_t *report)
 
 /* The engine's leftovers, added to the report. */
 static int
-command_sandbox_gc_engine(json_t *report)
+command_sandbox_gc_engine(const struct config *config, json_t *report)
 {
 	struct engine_host_fault fault;
 	struct engine_host host;
@@ -294,7 +299,7 @@ command_sandbox_gc_engine(json_t *report)
 	json_t *engine = NULL;
 	int code = COMMAND_DONE;
 
-	if (engine_host_find(&host, &fault) != RESULT_OK)
+	if (engine_host_find(config, &host, &fault) != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE, "%s", fault.detail);
 	if (engine_gc_run(&host, &engine, detail, sizeof(detail)) != RESULT_OK)
 		code = command_error(COMMAND_UNAVAILABLE, "%s", detail);
@@ -309,13 +314,20 @@ static int
 command_sandbox_gc(int argc, char **argv)
 {
 	struct command_sandbox_options options = {.may_slug = false};
+	struct json_fault fault = {""};
+	struct config *config = NULL;
 	json_t *report;
+	enum result result;
 	int code, printed;
 
 	if (!command_sandbox_parse(argc, argv, &options) || options.quick)
 		return command_option_fault("sandbox gc");
+	result = config_load(&config, &fault);
+	if (result != RESULT_OK)
+		return command_fault(result, &fault);
 	report = command_sandbox_gc_places();
-	code = command_sandbox_gc_engine(report);
+	code = command_sandbox_gc_engine(config, report);
+	config_free(&config);
 	/* What went is told even where there is no engine. */
 	if (code == COMMAND_DONE || command_sandbox_gc_did(report)) {
 		printed = command_sandbox_gc_print(&options, report);

@@ -86,7 +86,8 @@ command_verify_open(struct command_verify *verify)
 		    config_home(verify->home, sizeof(verify->home), &fault);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
-	if (engine_host_find(&verify->host, &engine) != RESULT_OK)
+	if (engine_host_find(verify->config, &verify->host, &engine) !=
+	    RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE, "%s", engine.detail);
 	verify->has_host = true;
 	if (event_loop_new(&verify->base) != RESULT_OK)

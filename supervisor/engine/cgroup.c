@@ -48,6 +48,27 @@ cgroup_own_path(const char *path, char *own_r, size_t size, char *id_r)
 	return true;
 }
 
+/* The same for a component "ID", "docker-ID.scope" or any other that ends
+ * with this id. */
+static bool
+cgroup_id_path(const char *path, const char *id, char *own_r, size_t size)
+{
+	const char *found = strstr(path, id);
+	const char *after;
+	size_t end;
+
+	if (found == NULL || found == path || strlen(id) != CGROUP_ID_MAX - 1 ||
+	    strchr("/-", found[-1]) == NULL)
+		return false;
+	after = found + strlen(id);
+	end = (size_t)(after - path) + strcspn(after, "/");
+	if (end >= size || (*after != '\0' && *after != '/' && *after != '.'))
+		return false;
+	memcpy(own_r, path, end);
+	own_r[end] = '\0';
+	return true;
+}
+
 static enum result
 cgroup_read(const char *path, char **text_r)
 {
@@ -138,13 +159,14 @@ cgroup_locate(const char *mountinfo, const char *controllers, const char *path,
 }
 
 /* One line of /proc/PID/cgroup; lines that are not the container's own
- * group are left out. */
+ * group are left out. known: its id, or NULL. */
 static void
-cgroup_take_line(struct cgroup *cgroup, char *line, const char *mountinfo)
+cgroup_take_line(
+    struct cgroup *cgroup, const char *known, char *line, const char *mountinfo)
 {
 	char *controllers = strchr(line, ':');
 	char *path = controllers == NULL ? NULL : strchr(controllers + 1, ':');
-	char own[CGROUP_PATH_MAX], id[CGROUP_ID_MAX];
+	char own[CGROUP_PATH_MAX], id[CGROUP_ID_MAX] = "";
 	struct cgroup_dir *dir = &cgroup->dirs[cgroup->count];
 	struct stat info;
 
@@ -152,7 +174,10 @@ cgroup_take_line(struct cgroup *cgroup, char *line, const char *mountinfo)
 		return;
 	controllers++;
 	*path++ = '\0';
-	if (!cgroup_own_path(path, own, sizeof(own), id))
+	if (known != NULL)
+		memcpy(id, known, sizeof(id));
+	if (known != NULL ? !cgroup_id_path(path, known, own, sizeof(own))
+			  : !cgroup_own_path(path, own, sizeof(own), id))
 		return;
 	if (cgroup->id[0] != '\0' && strcmp(cgroup->id, id) != 0)
 		return;
@@ -190,9 +215,9 @@ cgroup_space(pid_t pid, struct cgroup *cgroup_r)
 	return cgroup_take_namespace(cgroup_r, pid);
 }
 
-enum result
-cgroup_find(
-    pid_t pid, struct cgroup *cgroup_r, char *detail_r, size_t detail_size)
+static enum result
+cgroup_find_any(pid_t pid, const char *known, struct cgroup *cgroup_r,
+    char *detail_r, size_t detail_size)
 {
 	char path[64], *lines = NULL, *mountinfo = NULL, *save = NULL;
 	enum result result;
@@ -210,27 +235,55 @@ cgroup_find(
 	else
 		for (char *line = strtok_r(lines, "\n", &save); line != NULL;
 		     line = strtok_r(NULL, "\n", &save))
-			cgroup_take_line(cgroup_r, line, mountinfo);
+			cgroup_take_line(cgroup_r, known, line, mountinfo);
 	free(lines);
 	free(mountinfo);
 	return result;
 }
 
-/* Where the engine makes groups: below the root, by its two managers. */
+enum result
+cgroup_find(
+    pid_t pid, struct cgroup *cgroup_r, char *detail_r, size_t detail_size)
+{
+	return cgroup_find_any(pid, NULL, cgroup_r, detail_r, detail_size);
+}
+
+enum result
+cgroup_find_of(pid_t pid, const char *id, struct cgroup *cgroup_r,
+    char *detail_r, size_t detail_size)
+{
+	if (strlen(id) != CGROUP_ID_MAX - 1) {
+		(void)snprintf(detail_r, detail_size,
+		    "the engine did not write down which container it made");
+		memset(cgroup_r, 0, sizeof(*cgroup_r));
+		return RESULT_NOT_FOUND;
+	}
+	return cgroup_find_any(pid, id, cgroup_r, detail_r, detail_size);
+}
+
+/* Where engines make groups: below the root, by their two managers. */
+static const struct {
+	const char *before, *after; /* of the id */
+} cgroup_places[] = {
+    {"libpod_parent/" CGROUP_PREFIX, ""},
+    {"machine.slice/" CGROUP_PREFIX, ".scope"},
+    {"docker/", ""},
+    {"system.slice/docker-", ".scope"},
+};
+
 static void
 cgroup_take_id(
     struct cgroup *cgroup, const struct cgroup_mount *mount, const char *id)
 {
-	static const char *const parents[] = {"libpod_parent", "machine.slice"};
-	static const char *const ends[] = {"", ".scope"};
+	size_t places = sizeof(cgroup_places) / sizeof(cgroup_places[0]);
 
-	for (size_t i = 0; i < 2 && cgroup->count < CGROUP_DIRS_MAX; i++) {
+	for (size_t i = 0; i < places && cgroup->count < CGROUP_DIRS_MAX; i++) {
 		struct cgroup_dir *dir = &cgroup->dirs[cgroup->count];
 		struct stat info;
 
-		(void)snprintf(dir->path, sizeof(dir->path),
-		    "%.255s/%s/" CGROUP_PREFIX "%.64s%s", mount->point,
-		    parents[i], id, ends[i]);
+		(void)snprintf(dir->path, sizeof(dir->path), "%.255s/%s%.64s%s",
+		    mount->point, cgroup_places[i].before, id,
+		    cgroup_places[i].after);
 		(void)snprintf(dir->controllers, sizeof(dir->controllers),
 		    "%.127s", mount->options);
 		if (lstat(dir->path, &info) == 0 && S_ISDIR(info.st_mode))

@@ -41,6 +41,12 @@ struct cgroup_limits {
 enum result cgroup_find(
     pid_t pid, struct cgroup *cgroup_r, char *detail_r, size_t detail_size);
 
+/* The same, of the container with this id alone: an engine whose groups are
+ * known by nothing but that. Groups that are not named after it are left
+ * out. */
+enum result cgroup_find_of(pid_t pid, const char *id, struct cgroup *cgroup_r,
+    char *detail_r, size_t detail_size);
+
 /* The groups of the container with this id where the engine makes them,
  * found without a process to ask; count 0: there are none (any more). */
 void cgroup_find_id(const char *id, struct cgroup *cgroup_r);

@@ -15,6 +15,7 @@
 #include "common/event_loop.h"
 #include "common/log.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_words.h"
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/run_lock.h"
@@ -25,11 +26,13 @@
 #define CONTAINER_END_REMOVE_MS 20000U
 #define CONTAINER_END_TRIES 3U
 #define CONTAINER_END_CALL_MS 20000U
+#define CONTAINER_END_LOOK_MS 3000U /* docker removes it by itself */
+#define CONTAINER_END_LOOK_TICK_MS 5U
 
 enum container_end_state {
 	CONTAINER_END_IDLE,
-	CONTAINER_END_KILL,   /* rounds of SIGKILL */
-	CONTAINER_END_LOOK,   /* is its storage gone? */
+	CONTAINER_END_KILL, /* rounds of SIGKILL */
+	CONTAINER_END_LOOK, /* is its storage gone? The daemon is waited for */
 	CONTAINER_END_REMOVE, /* `rm --force` runs */
 	CONTAINER_END_ASK,    /* `container exists` runs */
 	CONTAINER_END_DELETE, /* the runtime's `delete --force` runs */
@@ -45,6 +48,7 @@ struct container_end {
 	ino_t socket;
 	uint64_t grace; /* monotonic ms: holders are killed from then on */
 	uint64_t limit; /* monotonic ms: when to give up */
+	uint64_t look;  /* monotonic ms: how long a daemon may take */
 	unsigned tries; /* removals asked for */
 	bool only_groups;
 	struct event *tick;
@@ -65,6 +69,12 @@ container_end_wait(struct container_end *end, unsigned ms)
 	struct timeval time = event_loop_timeval(ms);
 
 	(void)event_add(end->tick, &time);
+}
+
+static bool
+container_end_is_docker(const struct container_end *end)
+{
+	return end->host->memory.kind == ENGINE_MEMORY_DOCKER;
 }
 
 static bool
@@ -126,7 +136,10 @@ container_end_after(struct container_end *end)
 		container_end_finish(end, true, "");
 		return;
 	}
-	container_end_enter(end, CONTAINER_END_DELETE);
+	/* Docker's runtime is its daemon's to clean up after. */
+	container_end_enter(end, container_end_is_docker(end)
+				     ? CONTAINER_END_GROUPS
+				     : CONTAINER_END_DELETE);
 	container_end_wait(end, 0);
 }
 
@@ -158,7 +171,7 @@ static void
 container_end_on_call(const struct engine_call_end *answer, void *context)
 {
 	struct container_end *end = context;
-	int code = answer->exit_code;
+	bool gone = engine_words_is_gone(&end->host->memory, answer);
 
 	if (end->state == CONTAINER_END_REMOVE) {
 		container_end_enter(end, CONTAINER_END_ASK);
@@ -166,7 +179,7 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 	} else if (end->state == CONTAINER_END_DELETE) {
 		container_end_enter(end, CONTAINER_END_GROUPS);
 		container_end_wait(end, 0);
-	} else if (code == 1) {
+	} else if (gone) {
 		container_end_after(end);
 	} else if (container_end_is_late(end) &&
 		   end->tries >= CONTAINER_END_TRIES) {
@@ -181,32 +194,30 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 
 /* The words of the call a state makes. */
 static void
-container_end_words(const struct container_end *end, const char *argv[10])
+container_end_words(
+    const struct container_end *end, struct engine_words *words_r)
 {
 	const struct engine_memory *memory = &end->host->memory;
-	const char *const remove[] = {memory->podman, "rm", "--force",
-	    "--ignore", "--time=0", "--", end->name, NULL};
-	const char *const ask[] = {
-	    memory->podman, "container", "exists", "--", end->name, NULL};
-	const char *const delete[] = {memory->podman, "unshare",
+	const char *const delete[] = {memory->client, "unshare",
 	    memory->runtime, "delete", "--force", end->cgroup.id, NULL};
 
 	if (end->state == CONTAINER_END_REMOVE)
-		memcpy(argv, remove, sizeof(remove));
+		engine_words_remove(memory, end->name, words_r);
 	else if (end->state == CONTAINER_END_ASK)
-		memcpy(argv, ask, sizeof(ask));
+		engine_words_ask(memory, "container", end->name, words_r);
 	else if (memory->rootless) /* in the user's own namespace */
-		memcpy(argv, delete, sizeof(delete));
+		memcpy(words_r->argv, delete, sizeof(delete));
 	else
-		memcpy(argv, delete + 2, sizeof(delete) - 2 * sizeof(*delete));
+		memcpy(words_r->argv, delete + 2,
+		    sizeof(delete) - 2 * sizeof(*delete));
 }
 
 static void
 container_end_call(struct container_end *end)
 {
-	const char *argv[10] = {NULL};
+	struct engine_words words = {.argv = {NULL}};
 	struct engine_call_spec spec = {.files = &end->host->files,
-	    .argv = argv,
+	    .argv = words.argv,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
 	    .output_max = 65536,
@@ -214,7 +225,7 @@ container_end_call(struct container_end *end)
 
 	if (end->state == CONTAINER_END_REMOVE)
 		end->tries++;
-	container_end_words(end, argv);
+	container_end_words(end, &words);
 	engine_call_free(&end->call);
 	if (engine_call_start(end->base, &spec, container_end_on_call, end,
 		&end->call) != RESULT_OK)
@@ -230,8 +241,12 @@ container_end_is_stored(const struct container_end *end)
 	char path[ENGINE_MEMORY_PATH_MAX + 160];
 	struct stat info;
 
-	(void)snprintf(path, sizeof(path), "%s/%s-containers/%s",
-	    memory->graph_root, memory->graph_driver, end->cgroup.id);
+	if (container_end_is_docker(end))
+		(void)snprintf(path, sizeof(path), "%s/containers/%s",
+		    memory->graph_root, end->cgroup.id);
+	else
+		(void)snprintf(path, sizeof(path), "%s/%s-containers/%s",
+		    memory->graph_root, memory->graph_driver, end->cgroup.id);
 	return lstat(path, &info) == 0 || errno != ENOENT;
 }
 
@@ -249,6 +264,10 @@ container_end_on_tick(evutil_socket_t fd, short what, void *context)
 	case CONTAINER_END_LOOK:
 		if (end->cgroup.id[0] != '\0' && !container_end_is_stored(end))
 			container_end_finish(end, true, "");
+		else if (end->cgroup.id[0] != '\0' &&
+			 container_end_is_docker(end) &&
+			 event_loop_now_ms() < end->look)
+			container_end_wait(end, CONTAINER_END_LOOK_TICK_MS);
 		else {
 			container_end_enter(end, CONTAINER_END_REMOVE);
 			container_end_call(end);
@@ -320,6 +339,7 @@ container_end_remove(struct container_end *end, bool client_removed)
 	container_end_enter(
 	    end, client_removed ? CONTAINER_END_LOOK : CONTAINER_END_REMOVE);
 	end->limit = event_loop_now_ms() + CONTAINER_END_REMOVE_MS;
+	end->look = event_loop_now_ms() + CONTAINER_END_LOOK_MS;
 	end->tries = 0;
 	container_end_wait(end, 0);
 	return RESULT_OK;

@@ -18,9 +18,53 @@
 
 /* The oldest with everything the command line uses. */
 #define DOCTOR_ENGINE_OLDEST 4003
+#define DOCTOR_ENGINE_OLDEST_DOCKER 20010
 /* Fixed upstream: CVE-2024-21626 and CVE-2025-31133, 52565, 52881. A
  * distribution fixes them in older numbers, which only it can say. */
 #define DOCTOR_ENGINE_RUNC "1.2.8"
+
+static bool
+doctor_engine_is_docker(const struct doctor *doctor)
+{
+	return doctor->host.memory.kind == ENGINE_MEMORY_DOCKER;
+}
+
+/* Why one engine is, or is not, the one that is used. */
+static void
+doctor_engine_why(const struct doctor *doctor, enum engine_memory_kind kind,
+    char *text_r, size_t size)
+{
+	const char *choice = config_text(doctor->config, "sandbox.engine");
+	bool docker = kind == ENGINE_MEMORY_DOCKER;
+	const char *name = docker ? "docker" : "podman";
+	struct engine_host_fault fault;
+
+	if (doctor->has_host && doctor->host.memory.kind == kind)
+		(void)snprintf(text_r, size, "%s is taken%s", name,
+		    strcmp(choice, "oci") == 0 ? ", for its images" : "");
+	else if (strcmp(choice, "auto") != 0 && strcmp(choice, name) != 0)
+		(void)snprintf(text_r, size,
+		    "%s is not taken: sandbox.engine is %s", name, choice);
+	else if (engine_host_look(doctor->config, kind, &fault) != RESULT_OK)
+		(void)snprintf(text_r, size, "%s is not taken: %.150s", name,
+		    fault.detail);
+	else
+		(void)snprintf(text_r, size, "%s answers, but is not taken: %s",
+		    name,
+		    docker ? "podman comes first"
+			   : "it can start no sandbox here");
+}
+
+static void
+doctor_engine_choice(struct doctor *doctor, struct doctor_finding *finding)
+{
+	char podman[240], docker[240];
+
+	doctor_engine_why(doctor, ENGINE_MEMORY_PODMAN, podman, sizeof(podman));
+	doctor_engine_why(doctor, ENGINE_MEMORY_DOCKER, docker, sizeof(docker));
+	doctor_say(finding, doctor->has_host, "%s; %s", podman, docker);
+	doctor_fix(finding, "install podman 4.3 or newer");
+}
 
 static void
 doctor_engine_client(struct doctor *doctor, struct doctor_finding *finding)
@@ -28,21 +72,25 @@ doctor_engine_client(struct doctor *doctor, struct doctor_finding *finding)
 	struct engine_host_fault fault;
 	unsigned major = 0, minor = 0;
 
-	if (engine_host_find(&doctor->host, &fault) != RESULT_OK) {
+	if (engine_host_find(doctor->config, &doctor->host, &fault) !=
+	    RESULT_OK) {
 		doctor_say(finding, false, "%s", fault.detail);
 		doctor_fix(finding, "install podman 4.3 or newer");
 		return;
 	}
 	doctor->has_host = true;
 	(void)sscanf(doctor->host.memory.version, "%u.%u", &major, &minor);
-	if (major * 1000 + minor < DOCTOR_ENGINE_OLDEST) {
-		doctor_say(finding, false, "podman %s is too old",
-		    doctor->host.memory.version);
-		doctor_fix(finding, "install podman 4.3 or newer");
+	if (major * 1000 + minor < (doctor_engine_is_docker(doctor)
+					   ? DOCTOR_ENGINE_OLDEST_DOCKER
+					   : DOCTOR_ENGINE_OLDEST)) {
+		doctor_say(finding, false, "%s %s is too old",
+		    doctor->host.memory.client, doctor->host.memory.version);
+		doctor_fix(
+		    finding, "install podman 4.3 or docker 20.10, or newer");
 		return;
 	}
 	doctor_say(finding, true, "%s %s, %s, cgroup %s",
-	    doctor->host.memory.podman, doctor->host.memory.version,
+	    doctor->host.memory.client, doctor->host.memory.version,
 	    doctor->host.memory.rootless ? "rootless" : "rootful",
 	    doctor->host.memory.cgroup_v2 ? "v2" : "v1");
 }
@@ -80,15 +128,15 @@ doctor_engine_image(struct doctor *doctor, struct doctor_finding *finding)
 		doctor_say(finding, false, "sandbox.image is not set");
 		return;
 	}
-	if (!run_argv_is_pinned(image)) {
+	if (!run_argv_is_pinned(image) && !run_argv_is_image_id(image)) {
 		doctor_say(finding, false,
 		    "sandbox.image is not NAME@sha256:<64 hex digits>");
 		return;
 	}
 	if (!doctor->has_host)
 		return;
-	result = image_check(&doctor->host.files, doctor->host.memory.podman,
-	    image, detail, sizeof(detail));
+	result = image_check(&doctor->host.files, &doctor->host.memory, image,
+	    detail, sizeof(detail));
 	doctor->has_image = result == RESULT_OK;
 	if (result == RESULT_OK)
 		doctor_say(finding, true,
@@ -144,6 +192,13 @@ doctor_engine_security(struct doctor *doctor, struct doctor_finding *finding)
 	doctor_fix(finding, "install the runtime's security updates");
 	if (!doctor->has_host || doctor->host.memory.runtime[0] == '\0') {
 		doctor_say(finding, false, "no runtime works");
+		return;
+	}
+	if (doctor_engine_is_docker(doctor)) {
+		doctor_say(finding, true,
+		    "docker's own %s; runc before " DOCTOR_ENGINE_RUNC
+		    " is only safe with a distribution's fixes",
+		    doctor->host.memory.runtime);
 		return;
 	}
 	if (engine_call_wait(&call, &output, &len, NULL, detail,
@@ -229,6 +284,7 @@ doctor_engine_start(struct doctor *doctor, struct doctor_finding *finding)
 
 const struct doctor_check doctor_engine_checks[] = {
     {"engine", doctor_engine_client},
+    {"engine_choice", doctor_engine_choice},
     {"storage", doctor_engine_storage},
     {"image", doctor_engine_image},
     {"runtime", doctor_engine_runtime},

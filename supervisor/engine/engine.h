@@ -59,14 +59,26 @@ struct engine {
 	enum result (*remove)(struct container_end *end, bool client_clean);
 	/* Killing the client ends the sandbox, and nothing needs it alive. */
 	bool client_is_launcher;
+	/* The client ends as soon as init runs; that init ended is seen by
+	 * init itself. */
+	bool client_detaches;
+	/* What its mounts of volumes do not have (INIT_REPORT_...). */
+	uint32_t mounts_lack;
 };
 
 extern const struct engine engine_podman;
+extern const struct engine engine_docker;
 extern const struct engine engine_native;
 extern const struct engine engine_oci;
 
-/* The one a spec and the configuration ask for. */
+/* The one a spec and the configuration ask for. Of the containers' it is
+ * podman's, whose open() hands the plan to docker's when that is what
+ * works here. */
 const struct engine *engine_of(
     const struct config *config, const struct sandbox_spec *spec);
+
+/* Both containers' open(). */
+enum result engine_open_container(const struct config *config,
+    struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r);
 
 #endif

@@ -205,11 +205,32 @@ engine_files_environment(struct engine_files *files)
 	return RESULT_OK;
 }
 
+enum result
+engine_files_docker(struct engine_files *files, const char *host)
+{
+	size_t count = 0, size = sizeof(files->storage[0]);
+	int config, daemon;
+
+	while (files->envp[count] != NULL &&
+	       files->envp[count] != files->storage[3])
+		count++; /* told before, they are told anew */
+	config = snprintf(
+	    files->storage[3], size, "DOCKER_CONFIG=%s", files->docker);
+	daemon = snprintf(files->storage[4], size, "DOCKER_HOST=%s", host);
+	if (config < 0 || daemon < 0 || (size_t)config >= size ||
+	    (size_t)daemon >= size || count + 2 >= ENGINE_FILES_ENV_MAX)
+		return RESULT_TOO_LONG;
+	files->envp[count++] = files->storage[3];
+	files->envp[count++] = files->storage[4];
+	files->envp[count] = NULL;
+	return RESULT_OK;
+}
+
 static enum result
 engine_files_make(const struct engine_files *files, char *detail_r, size_t size)
 {
-	const char *const dirs[] = {
-	    files->dir, files->hooks, files->runs, files->uids};
+	const char *const dirs[] = {files->dir, files->hooks, files->runs,
+	    files->uids, files->slots, files->docker};
 	enum result result = RESULT_OK;
 
 	for (size_t i = 0; i < sizeof(dirs) / sizeof(dirs[0]); i++) {
@@ -218,6 +239,8 @@ engine_files_make(const struct engine_files *files, char *detail_r, size_t size)
 	}
 	if (result == RESULT_OK)
 		result = engine_files_empty(files->hooks, detail_r, size);
+	if (result == RESULT_OK)
+		result = engine_files_empty(files->docker, detail_r, size);
 	if (result == RESULT_OK)
 		result = engine_files_write(
 		    files->conf, engine_files_conf, detail_r, size);
@@ -245,6 +268,10 @@ engine_files_prepare(
 	    files->mounts, sizeof(files->mounts), "%s/mounts.conf", files->dir);
 	(void)snprintf(files->runs, sizeof(files->runs), "%s/runs", files->dir);
 	(void)snprintf(files->uids, sizeof(files->uids), "%s/uids", files->dir);
+	(void)snprintf(
+	    files->slots, sizeof(files->slots), "%s/slots", files->dir);
+	(void)snprintf(
+	    files->docker, sizeof(files->docker), "%s/docker", files->dir);
 	result = engine_files_make(files, detail_r, detail_size);
 	if (result != RESULT_OK)
 		return result;

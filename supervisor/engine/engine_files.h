@@ -14,19 +14,21 @@
 #include "common/result.h"
 
 #define ENGINE_FILES_PATH_MAX 512U
-#define ENGINE_FILES_ENV_MAX 6U
+#define ENGINE_FILES_ENV_MAX 8U
 
 struct engine_files {
 	char dir[ENGINE_FILES_PATH_MAX]; /* 0700, ours */
 	char conf[ENGINE_FILES_PATH_MAX + 32];
 	char hooks[ENGINE_FILES_PATH_MAX + 32];
 	char mounts[ENGINE_FILES_PATH_MAX + 32];
-	char runs[ENGINE_FILES_PATH_MAX + 32]; /* run_lock.h */
-	char uids[ENGINE_FILES_PATH_MAX + 32]; /* sandbox_uid.h */
+	char runs[ENGINE_FILES_PATH_MAX + 32];   /* run_lock.h */
+	char uids[ENGINE_FILES_PATH_MAX + 32];   /* sandbox_uid.h */
+	char slots[ENGINE_FILES_PATH_MAX + 32];  /* control_slot.h */
+	char docker[ENGINE_FILES_PATH_MAX + 32]; /* Docker's own, empty */
 	/* The engine's whole environment, NULL-terminated, points into
 	 * storage: never copy this structure. */
 	const char *envp[ENGINE_FILES_ENV_MAX];
-	char storage[3][ENGINE_FILES_PATH_MAX + 64];
+	char storage[5][ENGINE_FILES_PATH_MAX + 64];
 };
 
 /* Make or check everything (root: /run/agentnode; a user:
@@ -34,5 +36,8 @@ struct engine_files {
  * are not ours, or not 0700, and a hook are refused. detail_r: one sentence. */
 enum result engine_files_prepare(
     struct engine_files *files, char *detail_r, size_t detail_size);
+/* Which daemon Docker's client speaks to ("unix:///..."), besides its
+ * configuration folder, which has no proxy, credential or context. */
+enum result engine_files_docker(struct engine_files *files, const char *host);
 
 #endif

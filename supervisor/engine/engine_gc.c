@@ -12,6 +12,7 @@
 #include "common/log.h"
 #include "supervisor/engine/cgroup_make.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_words.h"
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_lock.h"
 
@@ -20,6 +21,7 @@
 
 enum engine_gc_state {
 	ENGINE_GC_REMOVE, /* one `rm --force` for all */
+	ENGINE_GC_ASK,    /* docker: is one of them left? */
 	ENGINE_GC_DELETE, /* the runtime's `delete --force`, one by one */
 };
 
@@ -88,12 +90,38 @@ engine_gc_groups(struct engine_gc *gc, struct run_lock_stale *stale)
 		gc->busy[stale - gc->stale] = true;
 }
 
+/* Docker's runtime is its daemon's to clean up after; groups may be left
+ * when that died too. */
+static void
+engine_gc_on_answer(struct engine_gc *gc, const struct engine_call_end *end)
+{
+	if (!engine_words_is_gone(&gc->host->memory, end)) {
+		engine_gc_finish(gc, 1, "docker still knows one of them");
+		return;
+	}
+	while (engine_gc_next(gc))
+		engine_gc_groups(gc, &gc->stale[gc->next++]);
+	engine_gc_finish(gc, 0, "");
+}
+
 static void
 engine_gc_on_call(const struct engine_call_end *end, void *context)
 {
 	struct engine_gc *gc = context;
 	bool removing = gc->state == ENGINE_GC_REMOVE;
+	bool docker = gc->host->memory.kind == ENGINE_MEMORY_DOCKER;
 
+	/* It complains of those that are gone already: what counts is that
+	 * none is left. */
+	if (removing && docker) {
+		engine_gc_enter(gc, ENGINE_GC_ASK);
+		engine_gc_again(gc);
+		return;
+	}
+	if (gc->state == ENGINE_GC_ASK) {
+		engine_gc_on_answer(gc, end);
+		return;
+	}
 	/* A container whose monitor died is found dead by the first call,
 	 * which then complains about its state; the second removes it. */
 	if (removing && end->exit_code != 0 && ++gc->tries < ENGINE_GC_TRIES) {
@@ -132,51 +160,67 @@ engine_gc_holders(struct run_lock_facts *facts)
 
 /* The words of `rm --force` for all that have a name; false: none has. */
 static bool
-engine_gc_remove_words(struct engine_gc *gc, const char **argv)
+engine_gc_remove_words(struct engine_gc *gc, struct engine_words *words_r)
 {
-	static const char *const words[] = {
-	    "rm", "--force", "--ignore", "--time=0", "--"};
-	size_t count = 0;
+	size_t before;
 
-	argv[count++] = gc->host->memory.podman;
-	for (size_t i = 0; i < sizeof(words) / sizeof(words[0]); i++)
-		argv[count++] = words[i];
+	engine_words_remove(&gc->host->memory, NULL, words_r);
+	before = words_r->count;
 	for (size_t i = 0; i < gc->count; i++) {
 		struct run_lock_facts *facts = &gc->stale[i].facts;
 
 		engine_gc_holders(facts);
 		if (strncmp(facts->name, "agentnode-", 10) == 0)
-			argv[count++] = facts->name;
+			engine_words_add(words_r, facts->name);
 		else if (!cgroup_make_is_ours(facts->name))
 			run_lock_forget(&gc->host->files, gc->stale[i].id);
 	}
-	return count > 6;
+	return words_r->count > before;
+}
+
+static void
+engine_gc_ask_words(const struct engine_gc *gc, struct engine_words *words_r)
+{
+	engine_words_ask(&gc->host->memory, "container", NULL, words_r);
+	for (size_t i = 0; i < gc->count; i++) {
+		const char *name = gc->stale[i].facts.name;
+
+		if (strncmp(name, "agentnode-", 10) == 0)
+			engine_words_ask_more(words_r, name);
+	}
+}
+
+static void
+engine_gc_delete_words(const struct engine_gc *gc, struct engine_words *words_r)
+{
+	engine_words_begin(&gc->host->memory, words_r);
+	if (gc->host->memory.rootless)
+		engine_words_add(words_r, "unshare");
+	else
+		words_r->count = 0;
+	engine_words_add(words_r, gc->host->memory.runtime);
+	engine_words_add(words_r, "delete");
+	engine_words_add(words_r, "--force");
+	engine_words_add(words_r, gc->stale[gc->next].facts.container);
 }
 
 static enum result
 engine_gc_call(struct engine_gc *gc)
 {
-	const char *argv[RUN_LOCK_STALE_MAX + 8] = {NULL};
+	struct engine_words words;
 	struct engine_call_spec spec = {.files = &gc->host->files,
-	    .argv = argv,
+	    .argv = words.argv,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
 	    .output_max = 65536,
 	    .timeout_ms = ENGINE_GC_TIMEOUT_MS};
-	size_t count = 0;
 
-	if (gc->state == ENGINE_GC_DELETE) {
-		if (gc->host->memory.rootless) {
-			argv[count++] = gc->host->memory.podman;
-			argv[count++] = "unshare";
-		}
-		argv[count++] = gc->host->memory.runtime;
-		argv[count++] = "delete";
-		argv[count++] = "--force";
-		argv[count++] = gc->stale[gc->next].facts.container;
-	} else if (!engine_gc_remove_words(gc, argv)) {
+	if (gc->state == ENGINE_GC_DELETE)
+		engine_gc_delete_words(gc, &words);
+	else if (gc->state == ENGINE_GC_ASK)
+		engine_gc_ask_words(gc, &words);
+	else if (!engine_gc_remove_words(gc, &words))
 		return RESULT_NOT_FOUND; /* nothing was started in them */
-	}
 	engine_call_free(&gc->call);
 	return engine_call_start(
 	    gc->base, &spec, engine_gc_on_call, gc, &gc->call);
@@ -209,7 +253,7 @@ engine_gc_start(struct event_base *base, const struct engine_host *host,
 	gc->context = context;
 	cgroup_make_gc(&host->files, NULL);
 	/* No client is known where nothing but native sandboxes start. */
-	if (host->memory.podman[0] != '\0')
+	if (host->memory.client[0] != '\0')
 		gc->count =
 		    run_lock_stale(&host->files, gc->stale, RUN_LOCK_STALE_MAX);
 	gc->again = event_new(base, -1, 0, engine_gc_on_again, gc);

@@ -16,8 +16,11 @@
 #include "common/fd.h"
 #include "common/json_field.h"
 #include "supervisor/engine/cgroup_make.h"
+#include "supervisor/engine/control_slot.h"
+#include "supervisor/engine/docker_list.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
+#include "supervisor/engine/engine_words.h"
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/oci_root.h"
 #include "supervisor/engine/run_lock.h"
@@ -35,6 +38,7 @@ static const struct engine_gc_run_kind engine_gc_run_kinds[] = {
     {"container", "agentnode.tmp", "Names"},
     {"volume", "agentnode.tmp", "Name"},
     {"volume", ENGINE_GC_FILLING, "Name"},
+    {"volume", CONTROL_SLOT_LABEL, "Name"},
 };
 
 static enum result
@@ -58,7 +62,7 @@ engine_gc_run_list(const struct engine_host *host,
     size_t size)
 {
 	char filter[64];
-	const char *podman = host->memory.podman;
+	const char *podman = host->memory.client;
 	const char *containers[] = {
 	    podman, "container", "ls", "--all", "--format=json", filter, NULL};
 	const char *volumes[] = {
@@ -70,6 +74,9 @@ engine_gc_run_list(const struct engine_host *host,
 	enum result result;
 
 	*list_r = NULL;
+	if (host->memory.kind == ENGINE_MEMORY_DOCKER)
+		return docker_list(&host->files, podman, kind->kind,
+		    kind->label, list_r, detail_r, size);
 	(void)snprintf(
 	    filter, sizeof(filter), "--filter=label=%s", kind->label);
 	result = engine_gc_run_call(host, volume ? volumes : containers,
@@ -111,7 +118,13 @@ engine_gc_run_leftover(const struct engine_host *host,
 
 	if (json_is_array(name))
 		name = json_array_get(name, 0);
-	if (run == NULL || run_lock_is_alive(&host->files, run))
+	if (run == NULL)
+		return NULL;
+	if (strcmp(kind->label, CONTROL_SLOT_LABEL) == 0)
+		return control_slot_is_held(&host->files, run)
+			   ? NULL
+			   : json_string_value(name);
+	if (run_lock_is_alive(&host->files, run))
 		return NULL;
 	if (strcmp(kind->label, ENGINE_GC_FILLING) == 0 &&
 	    (json_string_value(name) == NULL ||
@@ -125,12 +138,15 @@ static bool
 engine_gc_run_is_gone(const struct engine_host *host, const char *kind,
     const char *name, char *detail_r, size_t size)
 {
-	const char *argv[] = {
-	    host->memory.podman, kind, "exists", "--", name, NULL};
-	int code = -1;
+	struct engine_words words;
+	struct engine_call_end answer = {.exit_code = -1};
+	char *output = NULL;
 
-	(void)engine_gc_run_call(host, argv, NULL, NULL, &code, detail_r, size);
-	return code == 1;
+	engine_words_ask(&host->memory, kind, name, &words);
+	(void)engine_gc_run_call(host, words.argv, &output, &answer.output_len,
+	    &answer.exit_code, detail_r, size);
+	free(output);
+	return engine_words_is_gone(&host->memory, &answer);
 }
 
 static void
@@ -138,7 +154,7 @@ engine_gc_run_remove(const struct engine_host *host, const char *kind,
     const char *name, json_t *report)
 {
 	const char *argv[] = {
-	    host->memory.podman, kind, "rm", "--force", "--", name, NULL};
+	    host->memory.client, kind, "rm", "--force", "--", name, NULL};
 	char detail[ENGINE_CALL_ERROR_MAX] = "", asked[512] = "";
 	bool gone = false;
 
@@ -184,13 +200,13 @@ engine_gc_run_uids(const struct engine_files *files)
 static bool
 engine_gc_run_state(const struct engine_host *host, const char *id)
 {
-	const char *podman = host->memory.podman;
+	const char *podman = host->memory.client;
 	const char *argv[] = {podman, "unshare", host->memory.runtime, "delete",
 	    "--force", id, NULL};
 	char detail[ENGINE_CALL_ERROR_MAX];
 	struct cgroup left;
 
-	if (id[0] != '\0' && host->memory.runtime[0] != '\0')
+	if (id[0] != '\0' && host->memory.runtime[0] == '/')
 		(void)engine_gc_run_call(host,
 		    host->memory.rootless ? argv : argv + 2, NULL, NULL, NULL,
 		    detail, sizeof(detail));

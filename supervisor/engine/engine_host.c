@@ -13,8 +13,10 @@
 
 #include "common/json_field.h"
 #include "common/log.h"
+#include "supervisor/engine/docker_info.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/image_check.h"
+#include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/runtime_probe.h"
 #include "supervisor/policy/config.h"
 
@@ -51,7 +53,7 @@ engine_host_text(const json_t *info, const char *part, const char *key,
 		(void)snprintf(text_r, size, "%s", text);
 }
 
-/* What `info` says about version and storage. */
+/* What podman's `info` says about version and storage. */
 static void
 engine_host_take_info(
     struct engine_memory *memory, const json_t *info, struct json_fault *fault)
@@ -74,11 +76,12 @@ engine_host_take_info(
 	memory->rootless = geteuid() != 0;
 }
 
+/* What `info` prints, as an object. Caller decrefs. */
 static enum result
-engine_host_ask(struct engine_host *host, struct engine_host_fault *fault_r)
+engine_host_info(struct engine_host *host, const char *format, json_t **info_r,
+    struct engine_host_fault *fault_r)
 {
-	const char *argv[] = {
-	    host->memory.podman, "info", "--format=json", NULL};
+	const char *argv[] = {host->memory.client, "info", format, NULL};
 	struct engine_call_spec call = {.files = &host->files,
 	    .argv = argv,
 	    .stdin_fd = -1,
@@ -86,7 +89,6 @@ engine_host_ask(struct engine_host *host, struct engine_host_fault *fault_r)
 	    .output_max = ENGINE_HOST_INFO_MAX,
 	    .timeout_ms = ENGINE_HOST_TIMEOUT_MS};
 	struct json_fault fault = {""};
-	json_t *info = NULL;
 	char *output = NULL, detail[400] = "";
 	size_t len = 0;
 	enum result result = engine_call_wait(
@@ -94,56 +96,197 @@ engine_host_ask(struct engine_host *host, struct engine_host_fault *fault_r)
 
 	if (result != RESULT_OK)
 		return engine_host_fail(fault_r, result, "engine_failed",
-		    "the container engine does not work: %s", detail);
-	result = json_field_parse(output, len, &info, &fault);
+		    "%s does not work: %s", host->memory.client, detail);
+	result = json_field_parse(output, len, info_r, &fault);
 	free(output);
-	if (result == RESULT_OK)
-		engine_host_take_info(&host->memory, info, &fault);
-	json_decref(info);
-	if (fault.text[0] != '\0')
+	if (result != RESULT_OK)
 		return engine_host_fail(fault_r, RESULT_BAD, "engine_failed",
-		    "the container engine's `info` is not understood: %s",
-		    fault.text);
-	return result;
+		    "the answer of %s to `info` is not understood: %s",
+		    host->memory.client, fault.text);
+	return RESULT_OK;
 }
 
 static enum result
-engine_host_client(struct engine_host *host, struct engine_host_fault *fault_r)
+engine_host_ask(struct engine_host *host, struct engine_host_fault *fault_r)
+{
+	bool docker = host->memory.kind == ENGINE_MEMORY_DOCKER;
+	struct json_fault fault = {""};
+	json_t *info = NULL;
+	enum result result = engine_host_info(host,
+	    docker ? "--format={{json .}}" : "--format=json", &info, fault_r);
+
+	if (result != RESULT_OK)
+		return result;
+	if (docker)
+		result = docker_info_take(&host->memory, info, &fault);
+	else
+		engine_host_take_info(&host->memory, info, &fault);
+	json_decref(info);
+	if (result == RESULT_OK && fault.text[0] != '\0')
+		result = RESULT_BAD;
+	if (result != RESULT_OK)
+		return engine_host_fail(fault_r, result, "engine_failed",
+		    "%s cannot be used: %s", host->memory.client, fault.text);
+	return result;
+}
+
+/* Docker's client is told which daemon and which configuration are its
+ * own; podman would read some of that too. */
+static enum result
+engine_host_daemon(const struct config *config, struct engine_host *host)
+{
+	char socket[ENGINE_FILES_PATH_MAX];
+	int len = snprintf(socket, sizeof(socket), "unix://%s",
+	    config_text(config, "sandbox.docker_socket"));
+
+	if (len < 0 || (size_t)len >= sizeof(socket))
+		return RESULT_TOO_LONG;
+	return engine_files_docker(&host->files, socket);
+}
+
+/* One of the engines: its client, and does it answer? */
+static enum result
+engine_host_client(const struct config *config, struct engine_host *host,
+    enum engine_memory_kind kind, struct engine_host_fault *fault_r)
 {
 	struct engine_memory *memory = &host->memory;
+	const char *name = kind == ENGINE_MEMORY_DOCKER ? "docker" : "podman";
 
-	if (engine_call_find(
-		"podman", memory->podman, sizeof(memory->podman)) == RESULT_OK)
-		return RESULT_OK;
-	return engine_host_fail(fault_r, RESULT_NOT_FOUND, "engine_missing",
-	    "no container engine was found: install podman "
-	    "(apt install podman)");
+	memory->kind = kind;
+	memory->known = false;
+	if (engine_call_find(name, memory->client, sizeof(memory->client)) !=
+	    RESULT_OK)
+		return engine_host_fail(fault_r, RESULT_NOT_FOUND,
+		    "engine_missing", "%s is not installed", name);
+	if (kind == ENGINE_MEMORY_DOCKER &&
+	    engine_host_daemon(config, host) != RESULT_OK)
+		return engine_host_fail(fault_r, RESULT_TOO_LONG,
+		    "engine_failed", "sandbox.docker_socket is too long");
+	return engine_host_ask(host, fault_r);
+}
+
+/* What sandbox.engine allows, in this order. oci has podman's store. */
+static size_t
+engine_host_kinds(
+    const struct config *config, enum engine_memory_kind kinds_r[2])
+{
+	const char *choice = config_text(config, "sandbox.engine");
+	size_t count = 0;
+
+	if (strcmp(choice, "docker") != 0)
+		kinds_r[count++] = ENGINE_MEMORY_PODMAN;
+	if (strcmp(choice, "docker") == 0 || strcmp(choice, "auto") == 0)
+		kinds_r[count++] = ENGINE_MEMORY_DOCKER;
+	return count;
+}
+
+/* An engine before this one was not taken: said once, to everybody. */
+static void
+engine_host_pass(struct engine_host *host, enum engine_memory_kind kind,
+    const struct engine_host_fault *fault)
+{
+	const char *name = kind == ENGINE_MEMORY_DOCKER ? "docker" : "podman";
+
+	(void)snprintf(host->passed, sizeof(host->passed),
+	    "%s was not taken: %.200s", name, fault->detail);
+	log_event(LOG_WARN_LEVEL, "engine_passed", LOG_TEXT("engine", name),
+	    LOG_TEXT("code", fault->code), LOG_TEXT("detail", fault->detail));
+}
+
+static enum result
+engine_host_files(struct engine_host *host, struct engine_host_fault *fault_r)
+{
+	enum result result = engine_files_prepare(
+	    &host->files, fault_r->detail, sizeof(fault_r->detail));
+
+	if (result != RESULT_OK)
+		(void)snprintf(
+		    fault_r->code, sizeof(fault_r->code), "engine_failed");
+	return result;
+}
+
+/* What is known of this machine, as far as it still holds. */
+static void
+engine_host_remember(const struct config *config, struct engine_host *host)
+{
+	const char *path = config_text(config, "sandbox.docker_socket");
+	char choice[ENGINE_FILES_PATH_MAX];
+
+	(void)snprintf(choice, sizeof(choice), "%s:%s",
+	    config_text(config, "sandbox.engine"), path);
+	engine_memory_load(&host->memory, choice);
+	/* A daemon can be gone since; podman has none. */
+	if (host->memory.known && host->memory.kind == ENGINE_MEMORY_DOCKER &&
+	    (!docker_info_alive(path) ||
+		engine_host_daemon(config, host) != RESULT_OK))
+		host->memory.known = false;
 }
 
 enum result
-engine_host_find(struct engine_host *host_r, struct engine_host_fault *fault_r)
+engine_host_look(const struct config *config, enum engine_memory_kind kind,
+    struct engine_host_fault *fault_r)
 {
+	struct engine_host host = {.passed = ""};
+	enum result result;
+
+	memset(fault_r, 0, sizeof(*fault_r));
+	result = engine_host_files(&host, fault_r);
+	if (result == RESULT_OK)
+		result = engine_host_client(config, &host, kind, fault_r);
+	engine_host_close(&host);
+	return result;
+}
+
+/* None works: why, of each. What is wrong is what was wrong first. */
+static void
+engine_host_none(struct engine_host *host,
+    const struct engine_host_fault *first, struct engine_host_fault *fault)
+{
+	char last[200];
+
+	if (first->code[0] != '\0')
+		memcpy(fault->code, first->code, sizeof(fault->code));
+
+	(void)snprintf(last, sizeof(last), "%.199s", fault->detail);
+	if (host->passed[0] != '\0')
+		(void)snprintf(fault->detail, sizeof(fault->detail),
+		    "no container engine was found that works: %s; %s",
+		    host->passed, last);
+	if (strcmp(fault->code, "engine_missing") == 0)
+		(void)snprintf(fault->detail + strlen(fault->detail),
+		    sizeof(fault->detail) - strlen(fault->detail),
+		    ": install podman (apt install podman)");
+	engine_host_close(host);
+}
+
+enum result
+engine_host_find(const struct config *config, struct engine_host *host_r,
+    struct engine_host_fault *fault_r)
+{
+	enum engine_memory_kind kinds[2];
+	size_t count = engine_host_kinds(config, kinds);
+	struct engine_host_fault first = {.code = ""};
 	enum result result;
 
 	memset(host_r, 0, sizeof(*host_r));
 	memset(fault_r, 0, sizeof(*fault_r));
-	result = engine_files_prepare(
-	    &host_r->files, fault_r->detail, sizeof(fault_r->detail));
-	if (result != RESULT_OK) {
-		(void)snprintf(
-		    fault_r->code, sizeof(fault_r->code), "engine_failed");
+	result = engine_host_files(host_r, fault_r);
+	if (result != RESULT_OK)
 		return result;
-	}
-	engine_memory_load(&host_r->memory);
-	if (!host_r->memory.known) {
-		result = engine_host_client(host_r, fault_r);
+	engine_host_remember(config, host_r);
+	for (size_t i = 0; i < count && !host_r->memory.known; i++) {
+		result = engine_host_client(config, host_r, kinds[i], fault_r);
 		if (result == RESULT_OK)
-			result = engine_host_ask(host_r, fault_r);
+			break;
+		if (i + 1 < count) {
+			engine_host_pass(host_r, kinds[i], fault_r);
+			first = *fault_r;
+		}
 	}
 	if (result == RESULT_OK)
 		engine_memory_look(&host_r->memory);
 	else
-		engine_host_close(host_r);
+		engine_host_none(host_r, &first, fault_r);
 	return result;
 }
 
@@ -153,7 +296,7 @@ engine_host_image(struct engine_host *host, const char *image,
 {
 	char detail[400] = "";
 	enum result result = image_check(
-	    &host->files, host->memory.podman, image, detail, sizeof(detail));
+	    &host->files, &host->memory, image, detail, sizeof(detail));
 
 	if (result == RESULT_NOT_FOUND)
 		return engine_host_fail(fault_r, result, "image_missing",
@@ -171,26 +314,84 @@ engine_host_runtime(struct engine_host *host, const struct config *config,
     const char *image, struct engine_host_fault *fault_r)
 {
 	char detail[400] = "";
-	enum result result = runtime_probe(&host->files, image,
-	    (uint32_t)config_int(config, "sandbox.uid_base"), &host->memory,
-	    detail, sizeof(detail));
+	enum result result = runtime_probe(host, image,
+	    (uint32_t)config_int(config, "sandbox.uid_base"), detail,
+	    sizeof(detail));
 
 	if (result != RESULT_OK)
 		return engine_host_fail(fault_r, result, "runtime_unusable",
-		    "no OCI runtime can start a sandbox: %s (see `agentnode "
-		    "sandbox doctor`)",
+		    "%s can start no sandbox: %s (see `agentnode sandbox "
+		    "doctor`)",
+		    host->memory.kind == ENGINE_MEMORY_DOCKER
+			? "docker"
+			: "podman, by any OCI runtime,",
 		    detail);
 	host->memory.known = true;
 	return RESULT_OK;
+}
+
+/* Image and runtime of the engine that was found. */
+static enum result
+engine_host_try(struct engine_host *host, const struct config *config,
+    const char *image, struct engine_host_fault *fault_r)
+{
+	struct json_fault fault = {""};
+	bool changed = false;
+	enum result result = RESULT_OK;
+
+	if (!engine_memory_has_image(&host->memory, image)) {
+		result = engine_host_image(host, image, fault_r);
+		changed = true;
+	}
+	if (result == RESULT_OK && !host->memory.known) {
+		result = engine_host_runtime(host, config, image, fault_r);
+		changed = true;
+	}
+	/* Not to remember costs the next start time, nothing else. */
+	if (result == RESULT_OK && changed &&
+	    engine_memory_save(&host->memory, &fault) != RESULT_OK)
+		log_event(LOG_WARN_LEVEL, "engine_memory",
+		    LOG_TEXT("detail", fault.text));
+	return result;
+}
+
+/* auto goes on to docker when podman answers, but can start nothing, or
+ * when the image is one that docker alone can know. */
+static bool
+engine_host_is_next(const struct engine_host *host, const struct config *config,
+    const char *image, const struct engine_host_fault *fault)
+{
+	return strcmp(config_text(config, "sandbox.engine"), "auto") == 0 &&
+	       host->memory.kind == ENGINE_MEMORY_PODMAN &&
+	       (strcmp(fault->code, "runtime_unusable") == 0 ||
+		   run_argv_is_image_id(image));
+}
+
+/* Podman cannot, for what fault_r says; can docker? */
+static enum result
+engine_host_next(struct engine_host *host, const struct config *config,
+    const char *image, struct engine_host_fault *fault_r)
+{
+	struct engine_host_fault podman = *fault_r;
+	enum result result =
+	    engine_host_client(config, host, ENGINE_MEMORY_DOCKER, fault_r);
+
+	if (result != RESULT_OK && !run_argv_is_image_id(image)) {
+		*fault_r = podman;
+		return result;
+	}
+	if (result != RESULT_OK)
+		return result;
+	engine_host_pass(host, ENGINE_MEMORY_PODMAN, &podman);
+	engine_memory_look(&host->memory);
+	return engine_host_try(host, config, image, fault_r);
 }
 
 enum result
 engine_host_open(const struct config *config, const char *image,
     struct engine_host *host_r, struct engine_host_fault *fault_r)
 {
-	struct json_fault fault = {""};
-	bool changed = false;
-	enum result result = engine_host_find(host_r, fault_r);
+	enum result result = engine_host_find(config, host_r, fault_r);
 
 	if (result != RESULT_OK)
 		return result;
@@ -199,21 +400,16 @@ engine_host_open(const struct config *config, const char *image,
 		    engine_host_fail(fault_r, RESULT_NOT_FOUND, "image_unset",
 			"no sandbox image is pinned: run `agentnode sandbox "
 			"build`, `load` or `pull`");
-	else if (!engine_memory_has_image(&host_r->memory, image)) {
-		result = engine_host_image(host_r, image, fault_r);
-		changed = true;
-	}
-	if (result == RESULT_OK && !host_r->memory.known) {
-		result = engine_host_runtime(host_r, config, image, fault_r);
-		changed = true;
-	}
-	/* Not to remember costs the next start time, nothing else. */
-	if (result == RESULT_OK && changed &&
-	    engine_memory_save(&host_r->memory, &fault) != RESULT_OK)
-		log_event(LOG_WARN_LEVEL, "engine_memory",
-		    LOG_TEXT("detail", fault.text));
+	else
+		result = engine_host_try(host_r, config, image, fault_r);
+	if (result != RESULT_OK && image != NULL &&
+	    engine_host_is_next(host_r, config, image, fault_r))
+		result = engine_host_next(host_r, config, image, fault_r);
 	if (result != RESULT_OK)
 		engine_host_close(host_r);
+	else
+		(void)snprintf(
+		    host_r->image, sizeof(host_r->image), "%s", image);
 	return result;
 }
 

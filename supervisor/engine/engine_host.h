@@ -26,16 +26,28 @@ struct engine_host_fault {
 	char detail[512];
 };
 
+#define ENGINE_HOST_IMAGE_MAX 512U
+
 struct engine_host {
 	struct engine_files files;
 	struct engine_memory memory;
+	char image[ENGINE_HOST_IMAGE_MAX]; /* it was opened for; or "" */
+	char passed[256]; /* why an engine before it was not taken; or "" */
 };
 
-/* The engine alone: files, client, version, storage; no runtime is tried. */
-enum result engine_host_find(
+/* The engine alone: files, client, version, storage; no runtime is tried.
+ * Which one: sandbox.engine; auto takes what was found to work before, else
+ * podman, else docker. */
+enum result engine_host_find(const struct config *config,
     struct engine_host *host_r, struct engine_host_fault *fault_r);
 
-/* The engine ready to run image (NAME@sha256:...). */
+/* Does this one answer, whatever the configuration prefers? fault_r: why
+ * not. */
+enum result engine_host_look(const struct config *config,
+    enum engine_memory_kind kind, struct engine_host_fault *fault_r);
+
+/* The engine ready to run image (NAME@sha256:..., or Docker's own id of
+ * one: sha256:...). */
 enum result engine_host_open(const struct config *config, const char *image,
     struct engine_host *host_r, struct engine_host_fault *fault_r);
 

@@ -50,10 +50,10 @@ engine_memory_hybrid(void)
 
 /* What an answer depends on. */
 static void
-engine_memory_key(char *key_r, size_t size)
+engine_memory_key(const char *choice, char *key_r, size_t size)
 {
 	static const char *const programs[] = {
-	    "podman", "conmon", "crun", "runc"};
+	    "podman", "conmon", "crun", "runc", "docker"};
 	char *boot = NULL;
 	size_t used = 0, len = 0;
 	int fd FD_CLEANUP =
@@ -62,9 +62,9 @@ engine_memory_key(char *key_r, size_t size)
 
 	if (fd < 0 || fd_read_all(fd, 128, &boot, &len) != RESULT_OK)
 		boot = NULL;
-	count = snprintf(key_r, size, "%d;%lu;%.36s;%d;", ENGINE_MEMORY_RULES,
-	    (unsigned long)geteuid(), boot != NULL ? boot : "",
-	    engine_memory_hybrid());
+	count = snprintf(key_r, size, "%d;%lu;%.36s;%d;%.200s;",
+	    ENGINE_MEMORY_RULES, (unsigned long)geteuid(),
+	    boot != NULL ? boot : "", engine_memory_hybrid(), choice);
 	free(boot);
 	used = count > 0 ? (size_t)count : 0;
 	for (size_t i = 0; i < sizeof(programs) / sizeof(programs[0]); i++)
@@ -105,6 +105,7 @@ engine_memory_take(struct engine_memory *memory, const json_t *object,
 {
 	const json_t *images = NULL;
 	char key[ENGINE_MEMORY_KEY_MAX] = "";
+	bool docker = false;
 
 	engine_memory_text(object, "key", key, sizeof(key), fault);
 	json_field_object(object, ENGINE_MEMORY_FILE, "images", &images, fault);
@@ -118,7 +119,7 @@ engine_memory_take(struct engine_memory *memory, const json_t *object,
 #define ENGINE_MEMORY_BOOL(field) \
 	json_field_bool(          \
 	    object, ENGINE_MEMORY_FILE, #field, &memory->field, fault)
-	ENGINE_MEMORY_TEXT(podman);
+	ENGINE_MEMORY_TEXT(client);
 	ENGINE_MEMORY_TEXT(version);
 	ENGINE_MEMORY_TEXT(runtime);
 	ENGINE_MEMORY_TEXT(cgroup_manager);
@@ -129,6 +130,8 @@ engine_memory_take(struct engine_memory *memory, const json_t *object,
 	ENGINE_MEMORY_BOOL(cgroup_v2);
 	ENGINE_MEMORY_BOOL(limits);
 	ENGINE_MEMORY_BOOL(hide_unified);
+	json_field_bool(object, ENGINE_MEMORY_FILE, "docker", &docker, fault);
+	memory->kind = docker ? ENGINE_MEMORY_DOCKER : ENGINE_MEMORY_PODMAN;
 	memory->known = fault->text[0] == '\0';
 }
 
@@ -152,14 +155,14 @@ engine_memory_read(void)
 }
 
 void
-engine_memory_load(struct engine_memory *memory_r)
+engine_memory_load(struct engine_memory *memory_r, const char *choice)
 {
 	struct json_fault fault = {""};
 	json_t *object;
 
 	memset(memory_r, 0, sizeof(*memory_r));
 	memory_r->images = json_object();
-	engine_memory_key(memory_r->key, sizeof(memory_r->key));
+	engine_memory_key(choice, memory_r->key, sizeof(memory_r->key));
 	object = engine_memory_read();
 	if (json_is_object(object))
 		engine_memory_take(memory_r, object, &fault);
@@ -170,15 +173,16 @@ static json_t *
 engine_memory_object(const struct engine_memory *memory)
 {
 	return json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:b, "
-			 "s:b, s:b, s:b, s:O}",
-	    "key", memory->key, "store", memory->store, "podman",
-	    memory->podman, "version", memory->version, "runtime",
+			 "s:b, s:b, s:b, s:b, s:O}",
+	    "key", memory->key, "store", memory->store, "client",
+	    memory->client, "version", memory->version, "runtime",
 	    memory->runtime, "cgroup_manager", memory->cgroup_manager,
 	    "graph_root", memory->graph_root, "graph_driver",
 	    memory->graph_driver, "volume_path", memory->volume_path,
 	    "rootless", memory->rootless, "cgroup_v2", memory->cgroup_v2,
 	    "limits", memory->limits, "hide_unified", memory->hide_unified,
-	    "images", memory->images);
+	    "docker", memory->kind == ENGINE_MEMORY_DOCKER, "images",
+	    memory->images);
 }
 
 enum result
@@ -215,15 +219,19 @@ engine_memory_clear(struct engine_memory *memory)
 }
 
 /* The file in which the engine lists its images is written anew at every
- * change; "" when it is not where it is expected. */
+ * change; "" when it is not where it is expected. Docker's lists names and
+ * digests, and a name with a digest is what may come to mean another image;
+ * an image's own id never does. */
 static void
 engine_memory_store(
     const struct engine_memory *memory, char *text_r, size_t size)
 {
 	char path[ENGINE_MEMORY_PATH_MAX + 64];
 	struct stat info;
-	int len = snprintf(path, sizeof(path), "%s/%s-images/images.json",
-	    memory->graph_root, memory->graph_driver);
+	bool docker = memory->kind == ENGINE_MEMORY_DOCKER;
+	int len = snprintf(path, sizeof(path), "%s/%s%s%s", memory->graph_root,
+	    docker ? "image/" : "", memory->graph_driver,
+	    docker ? "/repositories.json" : "-images/images.json");
 
 	text_r[0] = '\0';
 	if (len < 0 || (size_t)len >= sizeof(path) || stat(path, &info) != 0)

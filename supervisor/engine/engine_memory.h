@@ -22,12 +22,19 @@
 #define ENGINE_MEMORY_IMAGES_MAX 256U
 #define ENGINE_MEMORY_STORE_MAX 160U
 /* Raised when a check becomes stricter: everything is looked at again. */
-#define ENGINE_MEMORY_RULES 3
+#define ENGINE_MEMORY_RULES 4
+
+/* Whose command line the client has. */
+enum engine_memory_kind {
+	ENGINE_MEMORY_PODMAN,
+	ENGINE_MEMORY_DOCKER
+};
 
 struct engine_memory {
 	bool known; /* the fields below hold for this boot and engine */
 	char key[ENGINE_MEMORY_KEY_MAX];
-	char podman[ENGINE_MEMORY_PATH_MAX], version[32];
+	enum engine_memory_kind kind;
+	char client[ENGINE_MEMORY_PATH_MAX], version[32];
 	char runtime[ENGINE_MEMORY_PATH_MAX], cgroup_manager[16];
 	char graph_root[ENGINE_MEMORY_PATH_MAX], graph_driver[32];
 	char volume_path[ENGINE_MEMORY_PATH_MAX];
@@ -38,8 +45,9 @@ struct engine_memory {
 	json_t *images;    /* owned: digest -> true */
 };
 
-/* An absent, foreign or outdated file is simply not known. */
-void engine_memory_load(struct engine_memory *memory_r);
+/* An absent, foreign or outdated file is simply not known. choice is what
+ * the configuration says of the engine: another one, and nothing is known. */
+void engine_memory_load(struct engine_memory *memory_r, const char *choice);
 enum result engine_memory_save(
     const struct engine_memory *memory, struct json_fault *fault);
 void engine_memory_clear(struct engine_memory *memory);

@@ -14,33 +14,9 @@
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/wall_table.h"
 #include "supervisor/init/init_mux.h"
-#include "supervisor/policy/config.h"
 #include "supervisor/sandbox_plan.h"
 
 #define ENGINE_PODMAN_ENTRYPOINT "/proc/self/fd/4"
-
-static enum result
-engine_podman_open(const struct config *config, struct sandbox_plan *plan,
-    struct sandbox_plan_fault *fault)
-{
-	struct engine_host_fault host_fault;
-	enum result result =
-	    engine_host_open(config, plan->image, &plan->host, &host_fault);
-
-	if (result != RESULT_OK)
-		return sandbox_plan_fail(
-		    fault, result, host_fault.code, "%s", host_fault.detail);
-	plan->host_open = true;
-	plan->no_limits = !plan->host.memory.limits;
-	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
-		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
-		    "limits_unavailable",
-		    "memory, process and CPU limits are not in force for "
-		    "containers here (rootless on cgroup v1?): boot with "
-		    "cgroup v2, or run as root, or accept it with `agentnode "
-		    "config set sandbox.overrides no_cgroup_limits`");
-	return RESULT_OK;
-}
 
 static void
 engine_podman_input(struct sandbox_plan *plan)
@@ -48,7 +24,7 @@ engine_podman_input(struct sandbox_plan *plan)
 	const struct engine_host *host = &plan->host;
 	struct run_argv_input *input = &plan->input;
 
-	input->podman = host->memory.podman;
+	input->client = host->memory.client;
 	input->runtime = host->memory.runtime;
 	input->cgroup_manager = host->memory.cgroup_manager;
 	input->hooks = host->files.hooks;
@@ -133,7 +109,7 @@ const struct engine engine_podman = {
     .name = "container",
     .wiring = WIRING_FD,
     .may_mux = true,
-    .open = engine_podman_open,
+    .open = engine_open_container,
     .prepare = engine_podman_prepare,
     .start = engine_podman_start,
     .find = engine_podman_find,

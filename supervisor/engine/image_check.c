@@ -103,9 +103,12 @@ image_check_digest(
 	const char *digest = strchr(image, '@');
 	const char *own = json_string_value(json_object_get(inspect, "Digest"));
 	json_t *names = json_object_get(inspect, "RepoDigests"), *name;
+	const char *id = json_string_value(json_object_get(inspect, "Id"));
 	size_t index;
 
 	if (own != NULL && digest != NULL && strcmp(own, digest + 1) == 0)
+		return RESULT_OK;
+	if (run_argv_is_image_id(image) && id != NULL && strcmp(id, image) == 0)
 		return RESULT_OK;
 	/* An image of several platforms is known by its list's digest. */
 	json_array_foreach(names, index, name)
@@ -143,11 +146,14 @@ image_check_judge(const json_t *inspect, const char *image, char *detail_r,
 }
 
 enum result
-image_check(const struct engine_files *files, const char *podman,
-    const char *image, char *detail_r, size_t detail_size)
+image_check(const struct engine_files *files,
+    const struct engine_memory *memory, const char *image, char *detail_r,
+    size_t detail_size)
 {
+	bool docker = memory->kind == ENGINE_MEMORY_DOCKER;
+	/* Docker's prints JSON when nothing else is asked for. */
 	const char *argv[] = {
-	    podman, "image", "inspect", "--format=json", "--", image, NULL};
+	    memory->client, "image", "inspect", "--", image, NULL};
 	struct engine_call_spec call = {.files = files,
 	    .argv = argv,
 	    .stdin_fd = -1,
@@ -161,9 +167,11 @@ image_check(const struct engine_files *files, const char *podman,
 	int exit_code = -1;
 	enum result result;
 
-	if (!run_argv_is_pinned(image)) {
+	if (!run_argv_is_pinned(image) &&
+	    !(docker && run_argv_is_image_id(image))) {
 		(void)snprintf(detail_r, detail_size,
-		    "image is not pinned: it must be NAME@sha256:<64 hex>");
+		    "image is not pinned: it must be NAME@sha256:<64 hex>%s",
+		    docker ? " or sha256:<64 hex>" : "");
 		return RESULT_BAD;
 	}
 	result = engine_call_wait(
@@ -179,11 +187,12 @@ image_check(const struct engine_files *files, const char *podman,
 		(void)snprintf(detail_r, detail_size,
 		    "the engine's answer about image %s: %s", image,
 		    fault.text);
-	if (result == RESULT_OK)
+	/* Docker says what is in the configuration; podman leaves some out. */
+	if (result == RESULT_OK && !docker)
 		result = image_config_check(
 		    json_array_get(list, 0), image, detail_r, detail_size);
 	if (result == RESULT_OK)
-		result = image_layout_check(files, podman,
+		result = image_layout_check(files, memory,
 		    json_array_get(list, 0), image, detail_r, detail_size);
 	json_decref(list);
 	free(output);

@@ -15,12 +15,15 @@
 
 #include "common/result.h"
 #include "supervisor/engine/engine_files.h"
+#include "supervisor/engine/engine_memory.h"
 
-/* Ask the engine about image (NAME@sha256:...) and judge. RESULT_NOT_FOUND:
+/* Ask the engine about image (NAME@sha256:..., or Docker's id of one) and
+ * judge. RESULT_NOT_FOUND:
  * the engine does not have it; RESULT_REFUSED: detail_r says what it
  * carries; RESULT_MISMATCH: it is another one than the digest says. */
-enum result image_check(const struct engine_files *files, const char *podman,
-    const char *image, char *detail_r, size_t detail_size);
+enum result image_check(const struct engine_files *files,
+    const struct engine_memory *memory, const char *image, char *detail_r,
+    size_t detail_size);
 
 /* The judgement alone, on one element of `image inspect`. Pure. */
 enum result image_check_judge(const json_t *inspect, const char *image,

@@ -41,6 +41,7 @@ static const struct {
     {"etc", IMAGE_LAYOUT_DIR},
     {"run", IMAGE_LAYOUT_DIR},
     {"run/agentnode", IMAGE_LAYOUT_DIR},
+    {"run/agentnode-wiring", IMAGE_LAYOUT_DIR},
     {"tmp", IMAGE_LAYOUT_DIR},
     {"sandbox-home", IMAGE_LAYOUT_DIR},
     {"pack", IMAGE_LAYOUT_DIR},
@@ -50,6 +51,7 @@ static const struct {
     {"etc/hostname", IMAGE_LAYOUT_FILE},
     {"etc/resolv.conf", IMAGE_LAYOUT_FILE_OR_LINK},
     {"run/.containerenv", IMAGE_LAYOUT_FILE},
+    {".dockerenv", IMAGE_LAYOUT_FILE},
 };
 
 static bool
@@ -258,15 +260,24 @@ image_layout_whole(const struct engine_files *files, const char *podman,
 }
 
 enum result
-image_layout_check(const struct engine_files *files, const char *podman,
-    const json_t *inspect, const char *image, char *detail_r,
-    size_t detail_size)
+image_layout_check(const struct engine_files *files,
+    const struct engine_memory *memory, const json_t *inspect,
+    const char *image, char *detail_r, size_t detail_size)
 {
 	const json_t *driver = json_object_get(inspect, "GraphDriver");
 	const char *name = json_string_value(json_object_get(driver, "Name"));
 
-	if (name != NULL && strcmp(name, "overlay") == 0)
+	if (name != NULL &&
+	    (strcmp(name, "overlay") == 0 || strcmp(name, "overlay2") == 0))
 		return image_layout_overlay(json_object_get(driver, "Data"),
 		    image, detail_r, detail_size);
-	return image_layout_whole(files, podman, image, detail_r, detail_size);
+	if (memory->kind == ENGINE_MEMORY_DOCKER) {
+		(void)snprintf(detail_r, detail_size,
+		    "image %s cannot be looked at in Docker's store: its "
+		    "storage driver must be overlay2",
+		    image);
+		return RESULT_UNSUPPORTED;
+	}
+	return image_layout_whole(
+	    files, memory->client, image, detail_r, detail_size);
 }

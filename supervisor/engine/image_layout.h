@@ -14,6 +14,7 @@
 
 #include "common/result.h"
 #include "supervisor/engine/engine_files.h"
+#include "supervisor/engine/engine_memory.h"
 
 #define IMAGE_LAYOUT_LAYERS_MAX 512U
 
@@ -21,8 +22,8 @@
  * something else; RESULT_UNSUPPORTED: the storage cannot be looked at;
  * detail_r is one sentence. */
 enum result image_layout_check(const struct engine_files *files,
-    const char *podman, const json_t *inspect, const char *image,
-    char *detail_r, size_t detail_size);
+    const struct engine_memory *memory, const json_t *inspect,
+    const char *image, char *detail_r, size_t detail_size);
 
 /* The judgement alone: layer directories, top first. RESULT_REFUSED names
  * the place in detail_r. */

@@ -62,6 +62,18 @@ init_check_uid(const char *status, const char *name, uint32_t uid)
 	return uid == 0 || init_check_is(status, name, want);
 }
 
+/* No supplementary group, but for its own once more. */
+static bool
+init_check_groups(const char *status, uint32_t uid)
+{
+	char own[32];
+
+	(void)snprintf(own, sizeof(own), "%u ", uid);
+	return uid == 0 || init_check_is(status, "Groups", " ") ||
+	       init_check_is(status, "Groups", "") ||
+	       init_check_is(status, "Groups", own);
+}
+
 /* "NSpid:\t4711\t1": the last number. */
 static bool
 init_check_first(const char *status)
@@ -94,6 +106,9 @@ init_check_status(
 	    !init_check_uid(status, "Gid", uid))
 		return init_check_fault(
 		    detail_r, detail_size, "it runs as another user");
+	if (!init_check_groups(status, uid))
+		return init_check_fault(detail_r, detail_size,
+		    "it has a group that is not its own");
 	if (!init_check_first(status))
 		return init_check_fault(detail_r, detail_size,
 		    "it is not the first process of a pid namespace");

@@ -45,7 +45,7 @@ static enum result
 oci_store_id(const struct engine_host *host, const char *image,
     struct oci_image_digest *id_r, char *detail_r, size_t detail_size)
 {
-	const char *argv[] = {host->memory.podman, "image", "inspect",
+	const char *argv[] = {host->memory.client, "image", "inspect",
 	    "--format={{.Id}}", "--", image, NULL};
 	char *output = NULL;
 	enum result result = oci_store_call(
@@ -197,7 +197,7 @@ enum result
 oci_store_save(const struct engine_host *host, const char *image,
     const char *path, char *detail_r, size_t detail_size)
 {
-	const char *argv[] = {host->memory.podman, "save", "--quiet",
+	const char *argv[] = {host->memory.client, "save", "--quiet",
 	    "--format=docker-dir", "--output", path, "--", image, NULL};
 	char *output = NULL;
 	enum result result = oci_store_call(

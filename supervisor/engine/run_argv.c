@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Typed fields in, the words of `podman run` out. Called once per start;
- * must never pass a value through unchecked or put two values in one word
- * without a separator that neither can contain.
+ * Typed fields in, the words of `podman run` or `docker run` out. Called once
+ * per start; must never pass a value through unchecked or put two values in one
+ * word without a separator that neither can contain.
  */
 #include "supervisor/engine/run_argv.h"
 
@@ -124,6 +124,18 @@ run_argv_is_pinned(const char *image)
 	       hex[strspn(hex, RUN_ARGV_DIGIT "abcdef")] == '\0';
 }
 
+bool
+run_argv_is_image_id(const char *image)
+{
+	const char *hex;
+
+	if (image == NULL || strncmp(image, "sha256:", 7) != 0)
+		return false;
+	hex = image + 7;
+	return strlen(hex) == 64 &&
+	       hex[strspn(hex, RUN_ARGV_DIGIT "abcdef")] == '\0';
+}
+
 static enum result
 run_argv_fault(char *fault_r, size_t size, const char *field, const char *want)
 {
@@ -152,13 +164,17 @@ run_argv_check_paths(
 {
 	const struct {
 		const char *field, *path;
-	} paths[] = {{"engine", input->podman}, {"runtime", input->runtime},
-	    {"hooks directory", input->hooks},
-	    {"mounts file", input->mounts_conf},
+	} paths[] = {{"engine", input->client},
 	    {"seccomp profile", input->seccomp}, {"id file", input->id_file},
-	    {"entrypoint", input->entrypoint}};
+	    {"entrypoint", input->entrypoint},
+	    /* Of podman alone. */
+	    {"runtime", input->runtime}, {"hooks directory", input->hooks},
+	    {"mounts file", input->mounts_conf}};
+	size_t count = sizeof(paths) / sizeof(paths[0]);
 
-	for (size_t i = 0; i < sizeof(paths) / sizeof(paths[0]); i++) {
+	if (input->dialect == RUN_ARGV_DOCKER)
+		count -= 3;
+	for (size_t i = 0; i < count; i++) {
 		if (!run_argv_is_path(paths[i].path))
 			return run_argv_fault(fault_r, size, paths[i].field,
 			    "an absolute path without ',' or ':'");
@@ -169,7 +185,9 @@ run_argv_check_paths(
 static enum result
 run_argv_check(const struct run_argv_input *input, char *fault_r, size_t size)
 {
-	if (!run_argv_is_pinned(input->image))
+	if (!run_argv_is_pinned(input->image) &&
+	    (input->dialect != RUN_ARGV_DOCKER ||
+		!run_argv_is_image_id(input->image)))
 		return run_argv_fault(
 		    fault_r, size, "image", "NAME@sha256:<64 hex digits>");
 	if (input->id == NULL || strlen(input->id) != 16)
@@ -201,10 +219,15 @@ run_argv_check(const struct run_argv_input *input, char *fault_r, size_t size)
 static enum result
 run_argv_engine(struct run_argv *argv, const struct run_argv_input *input)
 {
+	/* The daemon has its own runtime, and no hooks. */
+	if (input->dialect == RUN_ARGV_DOCKER)
+		return run_argv_word(argv, "%s", input->client) == RESULT_OK
+			   ? run_argv_word(argv, "run")
+			   : RESULT_TOO_LONG;
 	if (strcmp(input->cgroup_manager, "cgroupfs") != 0 &&
 	    strcmp(input->cgroup_manager, "systemd") != 0)
 		return RESULT_BAD;
-	if (run_argv_word(argv, "%s", input->podman) != RESULT_OK ||
+	if (run_argv_word(argv, "%s", input->client) != RESULT_OK ||
 	    /* Chosen by trying, not by the engine's default. */
 	    run_argv_word(argv, "--runtime=%s", input->runtime) != RESULT_OK ||
 	    run_argv_word(argv, "--cgroup-manager=%s", input->cgroup_manager) !=
@@ -243,7 +266,7 @@ run_argv_identity(struct run_argv *argv, const struct run_argv_input *input)
 		result =
 		    run_argv_word(argv, "--user=%u:%u", input->uid, input->gid);
 	/* os.userInfo() and getpwuid() find a name, and no other uid's. */
-	if (result == RESULT_OK)
+	if (result == RESULT_OK && input->dialect == RUN_ARGV_PODMAN)
 		result = run_argv_word(argv,
 		    "--passwd-entry=sandbox:x:%u:%u:sandbox:/sandbox-home:"
 		    "/usr/sbin/nologin",
@@ -281,25 +304,33 @@ run_argv_limits(struct run_argv *argv, const struct run_argv_input *input)
 	return result;
 }
 
-/* notmpcopyup: the image puts nothing in, and its mode is not copied. */
+/* podman needs to be told that the image puts nothing in and that its mode
+ * is not copied; docker that the owner is not root. */
 static enum result
-run_argv_tmpfs(struct run_argv *argv, const struct run_argv_tmpfs *tmpfs,
-    char *fault_r, size_t size)
+run_argv_tmpfs(struct run_argv *argv, const struct run_argv_input *input,
+    const struct run_argv_tmpfs *tmpfs, char *fault_r, size_t size)
 {
+	const char *tail = tmpfs->owned ? ",notmpcopyup,U" : ",notmpcopyup";
+	char owner[64] = "";
+
+	if (tmpfs->owned)
+		(void)snprintf(owner, sizeof(owner), ",uid=%u,gid=%u",
+		    input->uid, input->gid);
+	if (input->dialect == RUN_ARGV_DOCKER)
+		tail = owner;
 	if (!run_argv_is_path(tmpfs->target) || tmpfs->size == 0)
 		return run_argv_fault(fault_r, size, "tmpfs",
 		    "an absolute path without ',' or ':' and a size");
 	return run_argv_word(argv,
-	    "--tmpfs=%s:rw,%s,nosuid,nodev,size=%llu,mode=%04o,notmpcopyup%s",
+	    "--tmpfs=%s:rw,%s,nosuid,nodev,size=%llu,mode=%04o%s",
 	    tmpfs->target, tmpfs->exec ? "exec" : "noexec",
-	    (unsigned long long)tmpfs->size, tmpfs->mode,
-	    tmpfs->owned ? ",U" : "");
+	    (unsigned long long)tmpfs->size, tmpfs->mode, tail);
 }
 
 /* A named volume, read-only; the image's content is not copied into it. */
 static enum result
-run_argv_mount(struct run_argv *argv, const struct run_argv_mount *mount,
-    char *fault_r, size_t size)
+run_argv_mount(struct run_argv *argv, enum run_argv_dialect dialect,
+    const struct run_argv_mount *mount, char *fault_r, size_t size)
 {
 	if (!run_argv_is_name(mount->volume))
 		return run_argv_fault(fault_r, size, "volume",
@@ -307,7 +338,10 @@ run_argv_mount(struct run_argv *argv, const struct run_argv_mount *mount,
 	if (!run_argv_is_path(mount->target))
 		return run_argv_fault(fault_r, size, "mount target",
 		    "an absolute path without ',' or ':'");
-	return run_argv_word(argv, "--volume=%s:%s:ro,nodev,nosuid,nocopy",
+	return run_argv_word(argv,
+	    dialect == RUN_ARGV_DOCKER
+		? "--mount=type=volume,src=%s,dst=%s,readonly,volume-nocopy"
+		: "--volume=%s:%s:ro,nodev,nosuid,nocopy",
 	    mount->volume, mount->target);
 }
 
@@ -331,9 +365,11 @@ run_argv_places(struct run_argv *argv, const struct run_argv_input *input,
 	enum result result = RESULT_OK;
 
 	for (size_t i = 0; i < input->tmpfs_count && result == RESULT_OK; i++)
-		result = run_argv_tmpfs(argv, &input->tmpfs[i], fault_r, size);
+		result = run_argv_tmpfs(
+		    argv, input, &input->tmpfs[i], fault_r, size);
 	for (size_t i = 0; i < input->mount_count && result == RESULT_OK; i++)
-		result = run_argv_mount(argv, &input->mounts[i], fault_r, size);
+		result = run_argv_mount(
+		    argv, input->dialect, &input->mounts[i], fault_r, size);
 	for (size_t i = 0; i < input->host_count && result == RESULT_OK; i++)
 		result = run_argv_host(argv, &input->hosts[i], fault_r, size);
 	return result;
@@ -344,22 +380,24 @@ run_argv_build(const struct run_argv_input *input, struct run_argv *argv_r,
     char *fault_r, size_t fault_size)
 {
 	enum result result = run_argv_check(input, fault_r, fault_size);
+	bool docker = input->dialect == RUN_ARGV_DOCKER;
+	const char *const *fixed =
+	    docker ? run_argv_fixed_docker : run_argv_fixed;
 
 	if (result != RESULT_OK)
 		return result;
 	argv_r->count = 0;
 	argv_r->used = 0;
 	result = run_argv_engine(argv_r, input);
-	for (size_t i = 0; run_argv_fixed[i] != NULL && result == RESULT_OK;
-	     i++)
-		result = run_argv_word(argv_r, "%s", run_argv_fixed[i]);
+	for (size_t i = 0; fixed[i] != NULL && result == RESULT_OK; i++)
+		result = run_argv_word(argv_r, "%s", fixed[i]);
 	if (result == RESULT_OK)
 		result = run_argv_identity(argv_r, input);
 	if (result == RESULT_OK)
 		result = run_argv_limits(argv_r, input);
 	if (result == RESULT_OK)
 		result = run_argv_places(argv_r, input, fault_r, fault_size);
-	if (result == RESULT_OK && input->fd_count > 0)
+	if (result == RESULT_OK && input->fd_count > 0 && !docker)
 		result =
 		    run_argv_word(argv_r, "--preserve-fds=%u", input->fd_count);
 	if (result == RESULT_OK && input->interactive)

@@ -17,7 +17,7 @@
 
 #define RUN_ARGV_WORDS_MAX 256U
 #define RUN_ARGV_BYTES_MAX 65536U
-#define RUN_ARGV_MOUNTS_MAX 4U
+#define RUN_ARGV_MOUNTS_MAX 5U /* a package's, and init's own */
 #define RUN_ARGV_TMPFS_MAX 9U
 #define RUN_ARGV_HOSTS_MAX 64U
 #define RUN_ARGV_NAME_MAX 128U
@@ -41,14 +41,23 @@ struct run_argv_host {
 	const char *address;
 };
 
+/* Whose command line it is. Docker's lacks what podman's has no use for
+ * without (its own runtime, hooks, descriptors): those fields are then
+ * unused, the container is detached, and init has a word of ours. */
+enum run_argv_dialect {
+	RUN_ARGV_PODMAN,
+	RUN_ARGV_DOCKER
+};
+
 /* All texts are borrowed for the call. */
 struct run_argv_input {
-	const char *podman, *runtime;              /* absolute paths */
+	enum run_argv_dialect dialect;
+	const char *client, *runtime;              /* absolute paths */
 	const char *cgroup_manager;                /* "cgroupfs" or "systemd" */
 	const char *hooks, *mounts_conf, *seccomp; /* absolute paths */
 	const char *id_file; /* absolute; the engine writes its id there */
 	const char *kind, *package, *id; /* id: 16 hex digits */
-	const char *image;               /* NAME@sha256:<64 hex> */
+	const char *image; /* NAME@sha256:<64 hex>; Docker: or its id */
 	uint32_t uid, gid;
 	uint64_t memory;
 	unsigned pids, cpu_milli, files;
@@ -74,6 +83,7 @@ struct run_argv {
 
 /* Flags that are the same for every sandbox; NULL-terminated. */
 extern const char *const run_argv_fixed[];
+extern const char *const run_argv_fixed_docker[];
 
 /* RESULT_BAD: a field is not of its alphabet or out of range; fault_r is
  * one sentence that names it. */
@@ -87,5 +97,8 @@ enum result run_argv_name(const char *kind, const char *package, const char *id,
 /* True for NAME@sha256:<64 lower-case hex>, NAME being a repository with or
  * without host, port and tag, and never a transport of the engine's. */
 bool run_argv_is_pinned(const char *image);
+/* True for sha256:<64 lower-case hex>: Docker's id of an image, which is the
+ * hash of its configuration and with it of all its layers. */
+bool run_argv_is_image_id(const char *image);
 
 #endif

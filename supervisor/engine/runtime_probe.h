@@ -12,15 +12,13 @@
 #include <stdint.h>
 
 #include "common/result.h"
-#include "supervisor/engine/engine_files.h"
-#include "supervisor/engine/engine_memory.h"
+#include "supervisor/engine/engine_host.h"
 
-/* Fill runtime, cgroup_manager, limits and hide_unified of memory, whose
- * other fields engine_host has set. uid_base as in the config. image is
- * pinned. RESULT_UNSUPPORTED: nothing works; detail_r says why for the
- * last one tried. */
-enum result runtime_probe(const struct engine_files *files, const char *image,
-    uint32_t uid_base, struct engine_memory *memory, char *detail_r,
-    size_t detail_size);
+/* Fill runtime, cgroup_manager, limits and hide_unified of what is known
+ * of host, whose other fields are set; docker has a runtime of its own.
+ * uid_base as in the config. image is pinned. RESULT_UNSUPPORTED: nothing
+ * works; detail_r says why for the last one tried. */
+enum result runtime_probe(struct engine_host *host, const char *image,
+    uint32_t uid_base, char *detail_r, size_t detail_size);
 
 #endif

@@ -51,6 +51,11 @@ static const struct wall_table_mount wall_place_engine[] = {
     {"/run/.containerenv", NULL, WALL_PLACE_RO, 0},
 };
 
+/* Docker's own besides: the null device over files of /proc. */
+static const struct wall_table_mount wall_place_docker[] = {
+    {"/proc/", "tmpfs", INIT_REPORT_NOSUID, 0},
+};
+
 /* Mounts of agentnode-native besides the steps of a view. */
 static const struct wall_table_mount wall_place_native[] = {
     {"/", NULL, WALL_PLACE_RO, 0},
@@ -127,6 +132,11 @@ wall_place_known(
 	/* All of the host's, but never a device or a set-uid program. */
 	if (expected->open_root &&
 	    (mount->flags & WALL_PLACE_DEV) == WALL_PLACE_DEV)
+		return true;
+	if (expected->docker &&
+	    wall_place_in(wall_place_docker,
+		sizeof(wall_place_docker) / sizeof(wall_place_docker[0]),
+		mount))
 		return true;
 	if (!expected->native)
 		return wall_place_in(wall_place_engine,
@@ -253,6 +263,26 @@ wall_place_word(
 	return *len_r > 0;
 }
 
+/* The lines Docker writes for IPv6 multicast: they lead nowhere. */
+static bool
+wall_place_docker_host(const struct wall_table_state *state, const char *name,
+    size_t name_len, const char *address, size_t address_len)
+{
+	static const struct wall_table_host lines[] = {
+	    {"fe00::0", "ip6-localnet"}, {"ff00::0", "ip6-mcastprefix"},
+	    {"fe00::", "ip6-localnet"}, {"ff00::", "ip6-mcastprefix"},
+	    {"ff02::1", "ip6-allnodes"}, {"ff02::2", "ip6-allrouters"}};
+
+	if (!state->expected->docker)
+		return false;
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (wall_place_is(address, address_len, lines[i].address) &&
+		    wall_place_is(name, name_len, lines[i].name))
+			return true;
+	}
+	return false;
+}
+
 /* One line of hosts; marks what it found in seen. */
 static void
 wall_place_hosts_line(struct wall_table_state *state, const char *line,
@@ -269,8 +299,10 @@ wall_place_hosts_line(struct wall_table_state *state, const char *line,
 
 		if (found < state->expected->host_count)
 			*seen |= 1ULL << found;
-		else if (!wall_place_own_name(state, name, name_len) ||
-			 !wall_place_loopback(address, address_len))
+		else if ((!wall_place_own_name(state, name, name_len) ||
+			     !wall_place_loopback(address, address_len)) &&
+			 !wall_place_docker_host(
+			     state, name, name_len, address, address_len))
 			wall_table_tell(state,
 			    "the hosts file names %.*s as %.*s, which is not "
 			    "expected",

@@ -45,6 +45,7 @@ struct wall_table_expected {
 	const struct wall_table_mount *allowed;
 	size_t allowed_count;
 	bool hides_init;     /* /proc does not list init */
+	bool docker;         /* its own lines of the hosts file */
 	uint32_t groups_max; /* supplementary ones that the kernel keeps */
 	const struct wall_table_host *hosts;
 	size_t host_count;

@@ -7,12 +7,15 @@
 #include "supervisor/engine/wiring.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 
 #include "common/fd.h"
+#include "supervisor/child.h"
 #include "supervisor/engine/wiring_way.h"
 
 #define WIRING_DETAIL_MAX 256U
@@ -37,7 +40,8 @@ wiring_step(uint32_t step)
 	    "at making a listener", "at trying the walls",
 	    "at writing its report", "at reading go",
 	    "at starting the workload", "at moving a tree",
-	    "at starting the relay", "at a record it did not expect"};
+	    "at starting the relay", "at a record it did not expect",
+	    "at connecting to its supervisor"};
 
 	return step < sizeof(texts) / sizeof(texts[0]) ? texts[step] : texts[0];
 }
@@ -78,6 +82,10 @@ wiring_on_hello(struct wiring *wiring, const struct wiring_datagram *datagram)
 {
 	char detail[WIRING_DETAIL_MAX];
 
+	if (wiring->peer != 0 && wiring->peer != datagram->pid) {
+		wiring_bad(wiring, "a first word of another process");
+		return;
+	}
 	wiring->init = datagram->pid;
 	if (!wiring->way->far &&
 	    listener_check_space(datagram->pid, &wiring->space, detail,
@@ -221,6 +229,23 @@ wiring_on_readable(evutil_socket_t fd, short what, void *context)
 		fd_close(&datagram.fds[i]);
 }
 
+/* ---- init itself ---- */
+
+enum result
+wiring_program(int *fd_r, char *detail_r, size_t detail_size)
+{
+	char path[PATH_MAX];
+	enum result result =
+	    child_program_path("agentnode-init", path, sizeof(path));
+
+	*fd_r = result == RESULT_OK ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (*fd_r >= 0)
+		return RESULT_OK;
+	(void)snprintf(detail_r, detail_size,
+	    "agentnode-init is not installed beside agentnode");
+	return RESULT_NOT_FOUND;
+}
+
 /* ---- the socket ---- */
 
 static const struct wiring_way *
@@ -231,6 +256,8 @@ wiring_way(enum wiring_kind kind)
 		return &wiring_fd;
 	case WIRING_MUX:
 		return &wiring_mux;
+	case WIRING_VOLUME:
+		return &wiring_volume;
 	}
 	return NULL;
 }
@@ -241,6 +268,8 @@ wiring_name(enum wiring_kind kind)
 	switch (kind) {
 	case WIRING_FD:
 		return "fd";
+	case WIRING_VOLUME:
+		return "volume";
 	case WIRING_MUX:
 		break;
 	}
@@ -266,8 +295,9 @@ wiring_attach(struct wiring *wiring, int control)
 
 enum result
 wiring_new(struct event_base *base, enum wiring_kind kind,
-    const struct init_setup *setup, const struct wiring_handlers *handlers,
-    void *context, struct wiring **wiring_r, char *detail_r, size_t detail_size)
+    const struct wiring_place *place, const struct init_setup *setup,
+    const struct wiring_handlers *handlers, void *context,
+    struct wiring **wiring_r, char *detail_r, size_t detail_size)
 {
 	struct wiring *wiring = calloc(1, sizeof(*wiring));
 	enum result result;
@@ -282,7 +312,7 @@ wiring_new(struct event_base *base, enum wiring_kind kind,
 	    .setup = *setup,
 	    .handlers = *handlers,
 	    .context = context};
-	result = wiring->way->open(wiring, detail_r, detail_size);
+	result = wiring->way->open(wiring, place, detail_r, detail_size);
 	if (result != RESULT_OK) {
 		wiring_free(&wiring);
 		return result;

@@ -21,8 +21,15 @@
 struct wiring; /* opaque */
 
 enum wiring_kind {
-	WIRING_FD,  /* inherited descriptors */
-	WIRING_MUX, /* frames over standard input and output */
+	WIRING_FD,     /* inherited descriptors */
+	WIRING_MUX,    /* frames over standard input and output */
+	WIRING_VOLUME, /* a socket in a volume of the engine's */
+};
+
+/* Where a way that needs a place finds it; texts are copied. */
+struct wiring_place {
+	const char *dir; /* the volume's folder on the host */
+	uint32_t uid;    /* init's, which alone may connect */
 };
 
 /* Its word in sandbox.wiring and in records. */
@@ -47,11 +54,12 @@ struct wiring_handlers {
 	const char *(*sandbox)(void *context);
 };
 
-/* Before the engine starts: make what its client will be given. */
+/* Before the engine starts: make what its client will be given. place is
+ * of WIRING_VOLUME; else NULL. */
 enum result wiring_new(struct event_base *base, enum wiring_kind kind,
-    const struct init_setup *setup, const struct wiring_handlers *handlers,
-    void *context, struct wiring **wiring_r, char *detail_r,
-    size_t detail_size);
+    const struct wiring_place *place, const struct init_setup *setup,
+    const struct wiring_handlers *handlers, void *context,
+    struct wiring **wiring_r, char *detail_r, size_t detail_size);
 
 /* What the engine's client gets: fds become 3, 4, ...; its own standard
  * input and output (-1: /dev/null, captured). All borrowed. */

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -17,7 +16,6 @@
 #include <unistd.h>
 
 #include "common/fd.h"
-#include "supervisor/child.h"
 #include "supervisor/engine/wiring_way.h"
 
 #define WIRING_FD_PROGRAM_MAX (16U << 20)
@@ -65,18 +63,11 @@ wiring_fd_copy(int from, int *fd_r)
 enum result
 wiring_fd_program(int *fd_r, char *detail_r, size_t size)
 {
-	char path[PATH_MAX];
-	enum result result;
 	int fd FD_CLEANUP = -1;
+	enum result result = wiring_program(&fd, detail_r, size);
 
-	result = child_program_path("agentnode-init", path, sizeof(path));
-	if (result == RESULT_OK)
-		fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0) {
-		(void)snprintf(detail_r, size,
-		    "agentnode-init is not installed beside agentnode");
-		return RESULT_NOT_FOUND;
-	}
+	if (result != RESULT_OK)
+		return result;
 	result = wiring_fd_copy(fd, fd_r);
 	if (result != RESULT_OK)
 		(void)snprintf(detail_r, size, "cannot load agentnode-init: %s",
@@ -85,12 +76,14 @@ wiring_fd_program(int *fd_r, char *detail_r, size_t size)
 }
 
 static enum result
-wiring_fd_open(struct wiring *wiring, char *detail_r, size_t size)
+wiring_fd_open(struct wiring *wiring, const struct wiring_place *place,
+    char *detail_r, size_t size)
 {
 	struct wiring_fd_state *state = calloc(1, sizeof(*state));
 	int pair[2];
 	enum result result;
 
+	(void)place;
 	if (state == NULL)
 		return RESULT_NO_MEMORY;
 	*state = (struct wiring_fd_state){-1, -1, -1};

@@ -160,7 +160,8 @@ wiring_mux_pipes(struct wiring_mux_state *state)
 }
 
 static enum result
-wiring_mux_open(struct wiring *wiring, char *detail_r, size_t size)
+wiring_mux_open(struct wiring *wiring, const struct wiring_place *place,
+    char *detail_r, size_t size)
 {
 	struct wiring_mux_state *state = calloc(1, sizeof(*state));
 	int pair[2];
@@ -175,6 +176,7 @@ wiring_mux_open(struct wiring *wiring, char *detail_r, size_t size)
 	    .tether_inside = -1};
 	for (unsigned i = 0; i < WIRING_MUX_STREAMS; i++)
 		state->streams[i] = -1;
+	(void)place;
 	wiring->state = state;
 	result = wiring_fd_program(&state->program, detail_r, size);
 	if (result != RESULT_OK)

@@ -30,6 +30,7 @@ struct wiring {
 	enum wiring_phase phase;
 	int control; /* our end; -1: not yet */
 	pid_t init;
+	pid_t peer; /* who connected; 0: a pair has no such end */
 	struct event *event;
 	uint32_t next; /* listener expected next */
 	struct listener_space space;
@@ -44,8 +45,9 @@ struct wiring_way {
 	bool far;
 	/* Makes what the engine will be given. Calls wiring_attach now, or
 	 * later from the loop when the socket is there. */
-	enum result (*open)(
-	    struct wiring *wiring, char *detail_r, size_t detail_size);
+	enum result (*open)(struct wiring *wiring,
+	    const struct wiring_place *place, char *detail_r,
+	    size_t detail_size);
 	enum result (*pass)(struct wiring *wiring, const int streams[3],
 	    struct wiring_pass *pass_r);
 	void (*passed)(struct wiring *wiring);
@@ -54,10 +56,10 @@ struct wiring_way {
 	void (*close)(struct wiring *wiring);
 };
 
-extern const struct wiring_way wiring_fd;
-extern const struct wiring_way wiring_mux;
+extern const struct wiring_way wiring_fd, wiring_mux, wiring_volume;
 
-/* init itself as a sealed memfd. */
+/* agentnode-init as installed, open for reading; as a sealed memfd. */
+enum result wiring_program(int *fd_r, char *detail_r, size_t detail_size);
 enum result wiring_fd_program(int *fd_r, char *detail_r, size_t size);
 
 /* control is a SOCK_SEQPACKET socket to init (or to what speaks for it);

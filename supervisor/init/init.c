@@ -28,6 +28,7 @@
 #include <unistd.h>
 
 #include "supervisor/init/init_channel.h"
+#include "supervisor/init/init_connect.h"
 #include "supervisor/init/init_filter.h"
 #include "supervisor/init/init_layers.h"
 #include "supervisor/init/init_listen.h"
@@ -81,22 +82,29 @@ init_enter(struct init *init, enum init_state state)
 
 /* Nothing may see inside this process, no core, no stray descriptor. */
 static void
-init_protect(struct init *init)
+init_protect(void)
 {
 	const struct rlimit no_core = {0, 0};
-	sigset_t child;
 
 	if (prctl(PR_SET_DUMPABLE, init_layers.dumpable, 0, 0, 0) != 0 ||
 	    setrlimit(RLIMIT_CORE, &no_core) != 0)
 		init_die(INIT_STEP_DUMPABLE, errno, INIT_EXIT_START);
 	(void)close(INIT_PROGRAM_FD);
-	sigemptyset(&child);
-	sigaddset(&child, SIGCHLD);
 	if (syscall(SYS_close_range, INIT_CONTROL_FD, INIT_STDERR_FD,
 		INIT_CLOSE_ON_EXEC) != 0 ||
 	    syscall(SYS_close_range, INIT_FIRST_FREE_FD, init_mux_lowest() - 1,
-		0) != 0 ||
-	    sigprocmask(SIG_BLOCK, &child, NULL) != 0)
+		0) != 0)
+		init_die(INIT_STEP_DUMPABLE, errno, INIT_EXIT_START);
+}
+
+static void
+init_signals(struct init *init)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &child, NULL) != 0)
 		init_die(INIT_STEP_DUMPABLE, errno, INIT_EXIT_START);
 	init->signal_fd = signalfd(-1, &child, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (init->signal_fd < 0)
@@ -229,6 +237,7 @@ init_allowed(const struct init *init, uint32_t type)
 	case INIT_BYE:
 		return true;
 	case INIT_SETUP:
+	case INIT_STREAMS:
 	case INIT_HELLO:
 	case INIT_LISTENER:
 	case INIT_REPORT:
@@ -337,16 +346,20 @@ init_reap(struct init *init)
 }
 
 int
-init_run(bool own_filter)
+init_run(enum init_way way)
 {
 	static struct init init = {
 	    .state = INIT_STATE_SETUP, .workload = {.report_fd = -1}};
+	int error;
 
-	int error = own_filter ? init_filter_own() : 0;
-
+	error = way == INIT_WAY_FILTER ? init_filter_own() : 0;
 	if (error != 0)
 		init_die(INIT_STEP_FILTER, error, INIT_EXIT_START);
-	init_protect(&init);
+	init_protect();
+	error = way == INIT_WAY_VOLUME ? init_connect() : 0;
+	if (error != 0)
+		init_die(INIT_STEP_CONNECT, error, INIT_EXIT_ALONE);
+	init_signals(&init);
 	init_receive_setup(&init);
 	init_prepare(&init);
 	for (;;) {

@@ -5,12 +5,16 @@
 #ifndef SUPERVISOR_INIT_H
 #define SUPERVISOR_INIT_H
 
-#include <stdbool.h>
-
 #define INIT_WORD_FILTER "filter" /* argv[1]: install the filter yourself */
 
-/* Does not return; ends with an init_exit (init_protocol.h). own_filter: no
- * runtime has installed a filter, so init does before its first word. */
-int init_run(bool own_filter);
+enum init_way {
+	INIT_WAY_FD,     /* all is inherited */
+	INIT_WAY_FILTER, /* and no runtime has installed a filter: init does,
+			    before its first word */
+	INIT_WAY_VOLUME  /* init_connect.h */
+};
+
+/* Does not return; ends with an init_exit (init_protocol.h). */
+int init_run(enum init_way way);
 
 #endif

@@ -25,6 +25,7 @@ static const struct init_channel_shape init_channel_shapes[] = {
     {INIT_GO, sizeof(struct init_record), 1, 2},
     {INIT_EXPORT, sizeof(struct init_tree), 1, 1},
     {INIT_RESULTS, sizeof(struct init_tree), 1, 1},
+    {INIT_STREAMS, sizeof(struct init_record), 3, 3},
     {INIT_KILL, sizeof(struct init_record), 0, 0},
     {INIT_BYE, sizeof(struct init_record), 0, 0},
 };

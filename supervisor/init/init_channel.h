@@ -10,7 +10,7 @@
 
 #include "supervisor/init/init_protocol.h"
 
-#define INIT_CHANNEL_FDS_MAX 2U
+#define INIT_CHANNEL_FDS_MAX 3U
 
 struct init_channel_message {
 	union {

@@ -10,6 +10,8 @@
 
 #include <stdint.h>
 
+#include "supervisor/init/init_ends.h"
+
 #define INIT_PROTOCOL_VERSION 2U
 #define INIT_MAGIC 0x414e4931U /* "ANI1" */
 
@@ -38,6 +40,7 @@ enum init_type {
 	INIT_KILL,      /* init_record: kill the workload, then STATUS */
 	INIT_BYE,       /* init_record: exit */
 	INIT_RESULTS,   /* init_tree + 1 fd: write path as a result stream */
+	INIT_STREAMS,   /* init_record + 3 fds; first, in a volume's wiring */
 	/* init to supervisor */
 	INIT_HELLO = 64, /* init_record; its pid comes by SCM_CREDENTIALS */
 	INIT_LISTENER,   /* init_record (value = index) + 1 fd */
@@ -46,29 +49,6 @@ enum init_type {
 	INIT_STATUS,     /* struct init_status */
 	INIT_EXPORTED,   /* the same, of EXPORT and RESULTS */
 	INIT_FAILED,     /* init_record, value = errno, step = enum init_step */
-};
-
-/* Where init failed; the supervisor has a text for each. */
-enum init_step {
-	INIT_STEP_DUMPABLE = 1,
-	INIT_STEP_SETUP,
-	INIT_STEP_LISTENER,
-	INIT_STEP_WALLS,
-	INIT_STEP_REPORT,
-	INIT_STEP_GO,
-	INIT_STEP_FORK,
-	INIT_STEP_TREE,
-	INIT_STEP_RELAY,
-	INIT_STEP_RECORD, /* a record it did not expect now */
-	INIT_STEP_FILTER,
-};
-
-/* Exit codes of init, which are the container's. */
-enum init_exit {
-	INIT_EXIT_OK = 0,        /* after INIT_BYE */
-	INIT_EXIT_START = 71,    /* INIT_FAILED was sent */
-	INIT_EXIT_PROTOCOL = 76, /* INIT_FAILED was sent */
-	INIT_EXIT_ALONE = 77,    /* the supervisor is gone */
 };
 
 struct init_record {

@@ -142,6 +142,8 @@ mux_record_turn(struct mux_bridge *bridge, int *fds, size_t count)
 	case INIT_EXPORTED:
 	case INIT_FAILED:
 		return count == 0;
+	case INIT_STREAMS: /* of another wiring */
+		break;
 	}
 	return false;
 }
@@ -288,6 +290,8 @@ mux_record_is_theirs(
 		return host && count == 0;
 	case INIT_REPORT:
 		return host && count == 1;
+	case INIT_STREAMS:
+		break;
 	}
 	return false;
 }

@@ -201,8 +201,8 @@ image_build_load(struct image_work *work, const struct engine_host *host,
 		return image_work_fail(work, RESULT_MISMATCH,
 		    "the engine has the image as %s instead of %s", loaded,
 		    digest);
-	(void)snprintf(result_r->reference, sizeof(result_r->reference),
-	    "%s@%s", IMAGE_RECIPE_NAME, digest);
+	image_engine_pinned(
+	    host, digest, result_r->reference, sizeof(result_r->reference));
 	return image_engine_check(
 	    host, result_r->reference, work->detail, sizeof(work->detail));
 }
@@ -213,18 +213,20 @@ image_build_make(struct image_work *work, const struct engine_host *host,
     const struct image_build_options *options,
     struct image_build_result *result_r)
 {
-	char digest[IMAGE_OCI_DIGEST_SIZE];
+	char digest[IMAGE_OCI_DIGEST_SIZE], config[IMAGE_OCI_DIGEST_SIZE];
 	enum result result = image_build_layers(work, debian);
 
 	if (result == RESULT_OK) {
 		image_work_say(work, "image: writing the archive");
-		result = image_oci_write(work, digest);
+		result = image_oci_write(work, digest, config);
 	}
 	if (result == RESULT_OK && options->output != NULL)
 		result = image_build_keep(work, options->output);
 	if (result == RESULT_OK) {
 		image_work_say(work, "image: loading %s", digest);
-		result = image_build_load(work, host, digest, result_r);
+		result = image_build_load(work, host,
+		    host->memory.kind == ENGINE_MEMORY_DOCKER ? config : digest,
+		    result_r);
 	}
 	return result;
 }

@@ -26,6 +26,7 @@
 #define IMAGE_ENGINE_CA_MAX (4U << 20)
 #define IMAGE_ENGINE_OUTPUT_MAX 65536U
 #define IMAGE_ENGINE_LOADED "Loaded image: "
+#define IMAGE_ENGINE_LOADED_ID "Loaded image ID: " /* Docker, unnamed */
 
 enum result
 image_engine_reference(const char *text, char *detail_r, size_t detail_size)
@@ -34,6 +35,13 @@ image_engine_reference(const char *text, char *detail_r, size_t detail_size)
 
 	if (run_argv_is_pinned(text))
 		return RESULT_OK;
+	if (run_argv_is_image_id(text)) {
+		(void)snprintf(detail_r, detail_size,
+		    "%s is Docker's own id of an image, which no registry "
+		    "knows: load it (`agentnode sandbox load`)",
+		    text);
+		return RESULT_BAD;
+	}
 	log_escape(text, strlen(text), shown, sizeof(shown));
 	(void)snprintf(detail_r, detail_size,
 	    "'%s' is not pinned by digest: a tag can change what it names; "
@@ -59,15 +67,37 @@ image_engine_ask(const struct engine_host *host, const char *const *argv,
 	    &call, output_r, &len, NULL, detail_r, detail_size);
 }
 
+static bool
+image_engine_is_docker(const struct engine_host *host)
+{
+	return host->memory.kind == ENGINE_MEMORY_DOCKER;
+}
+
+void
+image_engine_pinned(const struct engine_host *host, const char *digest,
+    char *reference_r, size_t size)
+{
+	if (image_engine_is_docker(host))
+		(void)snprintf(reference_r, size, "%s", digest);
+	else
+		(void)snprintf(
+		    reference_r, size, "%s@%s", IMAGE_RECIPE_NAME, digest);
+}
+
 /* The name in the engine's answer to a load. */
 static enum result
 image_engine_loaded(const char *output, char *name_r, size_t name_size,
     char *detail_r, size_t detail_size)
 {
 	const char *name = strstr(output, IMAGE_ENGINE_LOADED), *end;
+	size_t before = strlen(IMAGE_ENGINE_LOADED);
 
+	if (name == NULL) {
+		name = strstr(output, IMAGE_ENGINE_LOADED_ID);
+		before = strlen(IMAGE_ENGINE_LOADED_ID);
+	}
 	if (name != NULL) {
-		name += strlen(IMAGE_ENGINE_LOADED);
+		name += before;
 		end = name + strcspn(name, "\r\n ,");
 		if (end > name && (size_t)(end - name) < name_size &&
 		    name[0] != '-') {
@@ -85,8 +115,10 @@ static enum result
 image_engine_digest(const struct engine_host *host, const char *name,
     char digest_r[72], char *detail_r, size_t detail_size)
 {
-	const char *argv[] = {host->memory.podman, "image", "inspect",
-	    "--format={{.Digest}}", "--", name, NULL};
+	const char *argv[] = {host->memory.client, "image", "inspect",
+	    image_engine_is_docker(host) ? "--format={{.Id}}"
+					 : "--format={{.Digest}}",
+	    "--", name, NULL};
 	char *output = NULL;
 	enum result result =
 	    image_engine_ask(host, argv, &output, detail_r, detail_size);
@@ -110,8 +142,12 @@ image_engine_digest(const struct engine_host *host, const char *name,
 static bool
 image_engine_has(const struct engine_host *host, const char *name)
 {
-	const char *argv[] = {
-	    host->memory.podman, "image", "exists", "--", name, NULL};
+	const char *const exists[] = {
+	    host->memory.client, "image", "exists", "--", name, NULL};
+	const char *const inspect[] = {host->memory.client, "image", "inspect",
+	    "--format={{.Id}}", "--", name, NULL};
+	const char *const *argv =
+	    image_engine_is_docker(host) ? inspect : exists;
 	char *output = NULL, detail[256];
 	bool has = image_engine_ask(host, argv, &output, detail,
 		       sizeof(detail)) == RESULT_OK;
@@ -126,7 +162,7 @@ image_engine_tag(const struct engine_host *host, const char *name,
     const char *tag, char *detail_r, size_t detail_size)
 {
 	const char *argv[] = {
-	    host->memory.podman, "tag", "--", name, tag, NULL};
+	    host->memory.client, "tag", "--", name, tag, NULL};
 	char *output = NULL;
 	enum result result =
 	    image_engine_ask(host, argv, &output, detail_r, detail_size);
@@ -141,7 +177,7 @@ image_engine_load(const struct engine_host *host, const char *path,
     size_t detail_size)
 {
 	const char *argv[] = {
-	    host->memory.podman, "load", "--quiet", "--input", path, NULL};
+	    host->memory.client, "load", "--quiet", "--input", path, NULL};
 	char *output = NULL, name[IMAGE_ENGINE_REF_MAX];
 	char reference[IMAGE_ENGINE_REF_MAX];
 	enum result result =
@@ -158,9 +194,10 @@ image_engine_load(const struct engine_host *host, const char *path,
 		return result;
 	(void)snprintf(
 	    tag_r, tag_size, "%s:%.12s", IMAGE_RECIPE_NAME, digest_r + 7);
-	(void)snprintf(
-	    reference, sizeof(reference), "%s@%s", IMAGE_RECIPE_NAME, digest_r);
-	if (image_engine_has(host, reference)) {
+	image_engine_pinned(host, digest_r, reference, sizeof(reference));
+	/* Docker's id is known now in any case; a name of ours may not be. */
+	if (image_engine_has(
+		host, image_engine_is_docker(host) ? tag_r : reference)) {
 		tag_r[0] = '\0';
 		return RESULT_OK;
 	}
@@ -216,11 +253,13 @@ image_engine_pull(const struct engine_host *host, const char *reference,
     size_t detail_size)
 {
 	char certificates[STATE_DIR_PATH_MAX + 32] = "";
+	const char *name = image_engine_is_docker(host) ? "docker" : "podman";
+	bool has_ca = ca != NULL && !image_engine_is_docker(host);
 	const char *argv[] = {
-	    "podman", "pull", certificates, "--", reference, NULL};
-	const char *argv_plain[] = {"podman", "pull", "--", reference, NULL};
-	struct tool_run_spec spec = {.name = "podman",
-	    .argv = ca != NULL ? argv : argv_plain,
+	    name, "pull", certificates, "--", reference, NULL};
+	const char *argv_plain[] = {name, "pull", "--", reference, NULL};
+	struct tool_run_spec spec = {.name = name,
+	    .argv = has_ca ? argv : argv_plain,
 	    .envp = host->files.envp,
 	    .stdin_fd = -1,
 	    .stdout_fd = -1,
@@ -230,7 +269,10 @@ image_engine_pull(const struct engine_host *host, const char *reference,
 	struct json_fault fault = {""};
 	enum result result = RESULT_OK;
 
-	if (ca != NULL)
+	if (ca != NULL && !has_ca && progress != NULL)
+		progress("docker takes a registry's CA from /etc/docker/"
+			 "certs.d, not from build.ca_bundle");
+	if (has_ca)
 		result = image_engine_certificates(
 		    ca, certificates, sizeof(certificates), &fault);
 	if (result != RESULT_OK) {
@@ -245,15 +287,15 @@ enum result
 image_engine_check(const struct engine_host *host, const char *reference,
     char *detail_r, size_t detail_size)
 {
-	return image_check(&host->files, host->memory.podman, reference,
-	    detail_r, detail_size);
+	return image_check(
+	    &host->files, &host->memory, reference, detail_r, detail_size);
 }
 
 void
 image_engine_forget(const struct engine_host *host, const char *name)
 {
 	const char *argv[] = {
-	    host->memory.podman, "image", "rm", "--", name, NULL};
+	    host->memory.client, "image", "rm", "--", name, NULL};
 	char *output = NULL, detail[256];
 
 	if (name[0] == '\0')

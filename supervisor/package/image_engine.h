@@ -19,12 +19,18 @@
 enum result image_engine_reference(
     const char *text, char *detail_r, size_t detail_size);
 
-/* Load an OCI archive: its manifest digest goes to digest_r
- * ("sha256:..."), and the engine gets a name of ours for it, tag_r; "" when
- * it is known by one already, which is then not this archive's to lose. */
+/* Load an OCI archive (Docker: or one of its own form): what it is pinned
+ * by goes to digest_r ("sha256:..."; the manifest's digest, or Docker's id,
+ * which is the configuration's), and the engine gets a name of ours for it,
+ * tag_r; "" when it is known by one already, which is then not this archive's
+ * to lose. */
 enum result image_engine_load(const struct engine_host *host, const char *path,
     char digest_r[72], char *tag_r, size_t tag_size, char *detail_r,
     size_t detail_size);
+
+/* What is written down for a digest of image_engine_load. */
+void image_engine_pinned(const struct engine_host *host, const char *digest,
+    char *reference_r, size_t size);
 
 /* Fetch by digest; progress is the engine's own lines. ca: the CA bundle
  * of the host configuration, or NULL. */

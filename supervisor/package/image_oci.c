@@ -107,6 +107,26 @@ image_oci_index(const struct image_oci_text *manifest, const char *tag,
 	    text_r);
 }
 
+/* What Docker's `load` looks for; an OCI archive with it is both. */
+static enum result
+image_oci_docker(struct image_work *work, const struct image_oci_text *config,
+    const char *tag, struct image_oci_text *text_r)
+{
+	json_t *layers = json_array();
+	char name[128];
+
+	for (size_t i = 0; i < work->layer_count; i++) {
+		(void)snprintf(name, sizeof(name), "blobs/sha256/%s",
+		    work->layers[i].sha256);
+		(void)json_array_append_new(layers, json_string(name));
+	}
+	(void)snprintf(
+	    name, sizeof(name), "blobs/sha256/%s", config->digest + 7);
+	return image_oci_text(json_pack("[{s:s,s:[s],s:o}]", "Config", name,
+				  "RepoTags", tag, "Layers", layers),
+	    text_r);
+}
+
 /* Zeros up to the next block. */
 static enum result
 image_oci_pad(int out, uint64_t size)
@@ -172,7 +192,7 @@ image_oci_put_layer(
 }
 
 struct image_oci {
-	struct image_oci_text config, manifest, index;
+	struct image_oci_text config, manifest, index, docker;
 };
 
 static enum result
@@ -188,6 +208,9 @@ image_oci_archive(
 		result = image_oci_put(
 		    out, "index.json", image->index.bytes, image->index.len);
 	if (result == RESULT_OK)
+		result = image_oci_put(out, "manifest.json",
+		    image->docker.bytes, image->docker.len);
+	if (result == RESULT_OK)
 		result = image_oci_put_text(out, &image->manifest);
 	if (result == RESULT_OK)
 		result = image_oci_put_text(out, &image->config);
@@ -199,9 +222,10 @@ image_oci_archive(
 }
 
 enum result
-image_oci_write(struct image_work *work, char digest_r[IMAGE_OCI_DIGEST_SIZE])
+image_oci_write(struct image_work *work, char digest_r[IMAGE_OCI_DIGEST_SIZE],
+    char config_r[IMAGE_OCI_DIGEST_SIZE])
 {
-	struct image_oci image = {{NULL, 0, ""}, {NULL, 0, ""}, {NULL, 0, ""}};
+	struct image_oci image = {.config = {.bytes = NULL}};
 	int out FD_CLEANUP = -1;
 	char tag[128];
 	enum result result;
@@ -212,9 +236,13 @@ image_oci_write(struct image_work *work, char digest_r[IMAGE_OCI_DIGEST_SIZE])
 		 work, &image.config, &image.manifest)) != RESULT_OK)
 		goto out;
 	memcpy(digest_r, image.manifest.digest, IMAGE_OCI_DIGEST_SIZE);
+	memcpy(config_r, image.config.digest, IMAGE_OCI_DIGEST_SIZE);
 	(void)snprintf(
 	    tag, sizeof(tag), "%s:%.12s", IMAGE_RECIPE_NAME, digest_r + 7);
 	result = image_oci_index(&image.manifest, tag, &image.index);
+	if (result == RESULT_OK)
+		result =
+		    image_oci_docker(work, &image.config, tag, &image.docker);
 	if (result == RESULT_OK)
 		result = image_work_create(work, "image.oci.tar", &out);
 	if (result != RESULT_OK)
@@ -227,5 +255,6 @@ out:
 	free(image.config.bytes);
 	free(image.manifest.bytes);
 	free(image.index.bytes);
+	free(image.docker.bytes);
 	return result;
 }

@@ -12,8 +12,8 @@
 #define IMAGE_OCI_DIGEST_SIZE 72U /* "sha256:" + 64 hex + NUL */
 
 /* Write image.oci.tar from the folder's layers; digest_r is that of the
- * manifest. */
-enum result image_oci_write(
-    struct image_work *work, char digest_r[IMAGE_OCI_DIGEST_SIZE]);
+ * manifest, config_r of the configuration, which is Docker's id of it. */
+enum result image_oci_write(struct image_work *work,
+    char digest_r[IMAGE_OCI_DIGEST_SIZE], char config_r[IMAGE_OCI_DIGEST_SIZE]);
 
 #endif

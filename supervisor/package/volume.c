@@ -87,7 +87,7 @@ volume_create(const struct engine_host *host, const struct volume *volume,
     char *detail_r, size_t detail_size)
 {
 	char package[128], release[192], content[128], filling[64];
-	const char *argv[] = {host->memory.podman, "volume", "create",
+	const char *argv[] = {host->memory.client, "volume", "create",
 	    "--label=agentnode=pack", package, release, content, filling, "--",
 	    volume->name, NULL};
 
@@ -101,6 +101,52 @@ volume_create(const struct engine_host *host, const struct volume *volume,
 	    filling, sizeof(filling), "--label=" ENGINE_GC_FILLING "=%s", run);
 	return volume_call(
 	    host, argv, -1, VOLUME_CALL_MS, detail_r, detail_size);
+}
+
+/* podman's own way to put a tar into a volume. */
+static enum result
+volume_import(const struct engine_host *host, const struct volume *volume,
+    int tar_fd, char *detail_r, size_t detail_size)
+{
+	const char *argv[] = {
+	    host->memory.client, "volume", "import", volume->name, "-", NULL};
+
+	return volume_call(
+	    host, argv, tar_fd, VOLUME_FILL_MS, detail_r, detail_size);
+}
+
+/* Docker has none: a container that is never started has the volume, and
+ * is copied into. Its image puts nothing there. */
+static enum result
+volume_copy_in(const struct engine_host *host, const struct volume *volume,
+    const char *run, int tar_fd, char *detail_r, size_t detail_size)
+{
+	char name[64], label[64], named[80], mount[VOLUME_NAME_MAX + 80];
+	char place[96], unused[512];
+	const char *client = host->memory.client;
+	const char *create[] = {client, "create", named, label, "--pull=never",
+	    "--network=none", "--read-only", "--cap-drop=ALL",
+	    "--log-driver=none", mount, "--entrypoint=/none", "--", host->image,
+	    NULL};
+	const char *copy[] = {client, "cp", "--archive", "-", place, NULL};
+	const char *remove[] = {client, "rm", "--force", "--", name, NULL};
+	enum result result;
+
+	(void)snprintf(name, sizeof(name), "agentnode-fill-%.16s", run);
+	(void)snprintf(named, sizeof(named), "--name=%s", name);
+	(void)snprintf(label, sizeof(label), "--label=agentnode.tmp=%s", run);
+	(void)snprintf(place, sizeof(place), "%s:/pack", name);
+	(void)snprintf(mount, sizeof(mount),
+	    "--mount=type=volume,src=%s,dst=/pack,volume-nocopy", volume->name);
+	result = volume_call(
+	    host, create, -1, VOLUME_CALL_MS, detail_r, detail_size);
+	if (result != RESULT_OK)
+		return result;
+	result = volume_call(
+	    host, copy, tar_fd, VOLUME_FILL_MS, detail_r, detail_size);
+	(void)volume_call(
+	    host, remove, -1, VOLUME_CALL_MS, unused, sizeof(unused));
+	return result;
 }
 
 /* The engine's words for a disk that is full. */
@@ -117,21 +163,26 @@ volume_fill(const struct engine_host *host, const struct volume *volume,
     const char *slug, const char *version, const char *hash, const char *run,
     int tar_fd, struct install_fault *fault)
 {
-	const char *argv[] = {
-	    host->memory.podman, "volume", "import", volume->name, "-", NULL};
 	struct install_fault unused = {.code = ""};
+	bool docker = host->memory.kind == ENGINE_MEMORY_DOCKER;
 	char detail[512] = "";
-	enum result result = volume_create(
-	    host, volume, slug, version, hash, run, detail, sizeof(detail));
+	enum result result;
 
+	/* Docker calls it made, whoever made it before. */
+	if (docker && access(volume->path, F_OK) == 0)
+		return RESULT_EXISTS;
+	result = volume_create(
+	    host, volume, slug, version, hash, run, detail, sizeof(detail));
 	if (result == RESULT_REFUSED && strstr(detail, "already exists"))
 		return RESULT_EXISTS;
 	if (result != RESULT_OK)
 		return install_fault_set(fault, RESULT_UNSUPPORTED,
 		    "volume_failed", "the volume %s could not be made: %s",
 		    volume->name, detail);
-	result = volume_call(
-	    host, argv, tar_fd, VOLUME_FILL_MS, detail, sizeof(detail));
+	result = docker ? volume_copy_in(
+			      host, volume, run, tar_fd, detail, sizeof(detail))
+			: volume_import(
+			      host, volume, tar_fd, detail, sizeof(detail));
 	if (result == RESULT_OK)
 		return RESULT_OK;
 	(void)volume_remove(host, volume->name, &unused);
@@ -149,14 +200,15 @@ volume_remove(const struct engine_host *host, const char *name,
     struct install_fault *fault)
 {
 	const char *argv[] = {
-	    host->memory.podman, "volume", "rm", "--", name, NULL};
+	    host->memory.client, "volume", "rm", "--", name, NULL};
 	char detail[512] = "";
 	enum result result =
 	    volume_call(host, argv, -1, VOLUME_CALL_MS, detail, sizeof(detail));
 
 	if (result == RESULT_OK)
 		return RESULT_OK;
-	if (strstr(detail, "no such volume") != NULL)
+	if (strstr(detail, "no such volume") != NULL ||
+	    strstr(detail, "No such volume") != NULL)
 		return RESULT_NOT_FOUND;
 	return install_fault_set(fault, RESULT_REFUSED, "volume_failed",
 	    "the volume %s could not be removed: %s", name, detail);

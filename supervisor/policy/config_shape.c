@@ -40,6 +40,11 @@ config_shape_image(const char *text)
 	const char *at = strstr(text, "@sha256:");
 	const char *hex;
 
+	/* Docker's id of an image. */
+	if (strncmp(text, "sha256:", 7) == 0)
+		return strspn(text + 7, "0123456789abcdef") ==
+			   CONFIG_SHAPE_DIGEST_HEX &&
+		       text[7 + CONFIG_SHAPE_DIGEST_HEX] == '\0';
 	if (at == NULL || at == text || text[0] == '-')
 		return false;
 	hex = at + strlen("@sha256:");

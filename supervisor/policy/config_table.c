@@ -18,7 +18,7 @@
 #define CONFIG_TABLE_SUGGEST_MAX 4U /* changes of a byte */
 
 static const char *const config_table_engines[] = {
-    "auto", "podman", "oci", NULL};
+    "auto", "podman", "docker", "oci", NULL};
 static const char *const config_table_runtimes[] = {
     "auto", "crun", "runc", NULL};
 static const char *const config_table_wirings[] = {"auto", "fd", "mux", NULL};
@@ -91,8 +91,11 @@ static const char *const config_table_opt_ins[] = {
 const struct config_key config_table[] = {
 	CHOICE("sandbox.engine", CONFIG_FIX, config_table_engines, "auto",
 	    "AGENTNODE_SANDBOX_ENGINE",
-	    "The container engine; auto takes the first that works; oci is a "
-	    "runtime without an engine."),
+	    "The container engine; auto takes the first that works: podman, "
+	    "else docker; oci is a runtime without an engine."),
+	TEXT("sandbox.docker_socket", CONFIG_PATH, 100, "/var/run/docker.sock",
+	    "The socket of the Docker daemon that sandbox.engine docker "
+	    "uses."),
 	CHOICE("sandbox.runtime", CONFIG_FIX, config_table_runtimes, "auto",
 	    NULL,
 	    "The runtime of sandbox.engine oci; auto takes crun, then runc."),
@@ -102,7 +105,8 @@ const struct config_key config_table[] = {
 	    "over the engine's standard input and output; auto takes the "
 	    "engine's best."),
 	TEXT("sandbox.image", CONFIG_IMAGE, 512, NULL,
-	    "The sandbox image, pinned by digest (name@sha256:...); "
+	    "The sandbox image, pinned by digest (name@sha256:...) or by "
+	    "Docker's id of it (sha256:...); "
 	    "'sandbox build', 'pull' and 'load' set it."),
 	SIZE("sandbox.memory", CONFIG_LEAST, 16 * MIB, 1024 * GIB, "512m",
 	    "Memory of a sandbox, swap included."),

@@ -148,6 +148,22 @@ probe_place_mounts(const struct probe *probe,
 	    "%u mounts, none that could be the host's to write", count);
 }
 
+/* Docker's lines for IPv6 multicast and a prefix that nobody has. */
+static bool
+probe_place_nowhere(const char *line)
+{
+	static const char *const lines[] = {"fe00::0\tip6-localnet",
+	    "ff00::0\tip6-mcastprefix", "fe00::\tip6-localnet",
+	    "ff00::\tip6-mcastprefix", "ff02::1\tip6-allnodes",
+	    "ff02::2\tip6-allrouters"};
+
+	for (size_t i = 0; i < sizeof(lines) / sizeof(lines[0]); i++) {
+		if (strcmp(line, lines[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
 static void
 probe_place_hosts(const struct probe *probe,
     const struct probe_options *options, struct probe_result *result)
@@ -166,7 +182,7 @@ probe_place_hosts(const struct probe *probe,
 		line += strspn(line, " \t");
 		if (*line == '\0' || *line == '#' ||
 		    strncmp(line, "127.", 4) == 0 ||
-		    strncmp(line, "::1", 3) == 0)
+		    strncmp(line, "::1", 3) == 0 || probe_place_nowhere(line))
 			continue;
 		probe_say(result, false, "names an address: %.150s", line);
 		return;

@@ -456,8 +456,8 @@ test_wiring_play_row(size_t row)
 	pid_t pid;
 
 	assert_int_equal(event_loop_new(&out.base), RESULT_OK);
-	if (wiring_new(out.base, WIRING_FD, &setup, &handlers, &out, &wiring,
-		out.detail, sizeof(out.detail)) != RESULT_OK)
+	if (wiring_new(out.base, WIRING_FD, NULL, &setup, &handlers, &out,
+		&wiring, out.detail, sizeof(out.detail)) != RESULT_OK)
 		fail_msg("%s", out.detail);
 	pid = test_wiring_child(wiring, test_wiring_rows[row].play);
 	assert_int_equal(event_base_once(out.base, -1, EV_TIMEOUT,

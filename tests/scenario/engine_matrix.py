@@ -9,6 +9,7 @@ import sys
 
 import engine_case
 import harness
+from dockerd import Dockerd
 from engine_row import Row, World
 
 BEGIN, END = "<!-- engines: begin -->\n", "<!-- engines: end -->\n"
@@ -58,6 +59,7 @@ def main():
     world = World()
     account = engine_case.User("agentnode-matrix")
     account.limit()
+    docker = Dockerd()
     rows = []
     try:
         for row in (
@@ -65,6 +67,9 @@ def main():
                              {"engine": "podman"}, world),
                 lambda: root("Podman, root", "frames (mux)",
                              {"engine": "podman", "wiring": "mux"}, world),
+                lambda: root("Docker, root", "volume",
+                             {"engine": "docker", "image": docker.image,
+                              "docker_socket": docker.socket}, world),
                 lambda: user("Podman, user", "descriptors",
                              {"engine": "podman"}, world, account),
                 lambda: root("crun, root", "descriptors",
@@ -85,6 +90,7 @@ def main():
             row.end()
     finally:
         account.end()
+        docker.end()
         world.close()
     show(rows)
     harness.finish()

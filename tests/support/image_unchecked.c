@@ -19,10 +19,11 @@ image_check_judge(const json_t *inspect, const char *image, char *detail_r,
 }
 
 enum result
-image_check(const struct engine_files *files, const char *podman,
-    const char *image, char *detail_r, size_t detail_size)
+image_check(const struct engine_files *files,
+    const struct engine_memory *memory, const char *image, char *detail_r,
+    size_t detail_size)
 {
 	(void)files;
-	(void)podman;
+	(void)memory;
 	return image_check_judge(NULL, image, detail_r, detail_size);
 }

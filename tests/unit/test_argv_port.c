@@ -30,7 +30,7 @@ static const char *const test_argv_port_program[] = {
 static void
 test_argv_port_line(struct run_argv *argv_r)
 {
-	const struct run_argv_input input = {.podman = "/usr/bin/podman",
+	const struct run_argv_input input = {.client = "/usr/bin/podman",
 	    .runtime = "/usr/bin/crun",
 	    .cgroup_manager = "cgroupfs",
 	    .hooks = "/run/agentnode/hooks",

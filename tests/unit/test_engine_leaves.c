@@ -423,7 +423,8 @@ test_engine_leaves_records(void **state)
 	"CapInh:\t0000000000000000\nCapPrm:\t0000000000000000\n" \
 	"CapEff:\t0000000000000000\nCapBnd:\t" bnd "\n"          \
 	"CapAmb:\t0000000000000000\n"
-#define TEST_IDS "Uid:\t7\t7\t7\t7\nGid:\t7\t7\t7\t7\n"
+#define TEST_UIDS "Uid:\t7\t7\t7\t7\nGid:\t7\t7\t7\t7\n"
+#define TEST_IDS TEST_UIDS "Groups:\t7 \n"
 #define TEST_NONE "0000000000000000"
 
 static void
@@ -455,6 +456,15 @@ test_engine_leaves_init_status(void **state)
 	    {"Uid:\t7\t0\t7\t7\nGid:\t7\t7\t7\t7\nNSpid:\t99\t1\n" TEST_CAPS(
 		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
 		"another user"},
+	    {TEST_UIDS "Groups:\t \nNSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		NULL},
+	    {TEST_UIDS "Groups:\t7 8 \nNSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		"a group"},
+	    {TEST_UIDS "NSpid:\t99\t1\n" TEST_CAPS(
+		 TEST_NONE) "NoNewPrivs:\t1\nSeccomp:\t2\n",
+		"a group"},
 	    {"", "capabilities"},
 	};
 

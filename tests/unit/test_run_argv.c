@@ -22,7 +22,7 @@
 static struct run_argv_input
 test_run_argv_input(void)
 {
-	return (struct run_argv_input){.podman = "/usr/bin/podman",
+	return (struct run_argv_input){.client = "/usr/bin/podman",
 	    .runtime = "/usr/bin/crun",
 	    .cgroup_manager = "cgroupfs",
 	    .hooks = "/run/agentnode/hooks",
@@ -109,6 +109,94 @@ test_run_argv_flags(void **state)
 	free(argv);
 }
 
+static void
+test_run_argv_refuse(struct run_argv_input input, const char *what)
+{
+	struct run_argv *argv = calloc(1, sizeof(*argv));
+	char fault[256] = "";
+
+	if (run_argv_build(&input, argv, fault, sizeof(fault)) != RESULT_BAD)
+		fail_msg("%s was not refused", what);
+	if (fault[0] == '\0')
+		fail_msg("%s was refused without a sentence", what);
+	free(argv);
+}
+
+/* The same walls in Docker's words; what only podman has is not there. */
+static void
+test_run_argv_docker(void **state)
+{
+	static const char *const wanted[] = {"run", "--rm", "--detach",
+	    "--name=agentnode-mcp-fetch-server-00112233445566ff",
+	    "--label=agentnode.run=00112233445566ff",
+	    "--cidfile=/run/agentnode/runs/00112233445566ff.cid",
+	    "--network=none", "--read-only", "--cap-drop=ALL",
+	    "--security-opt=no-new-privileges",
+	    "--security-opt=seccomp=/usr/share/agentnode/seccomp/"
+	    "agentnode.json",
+	    "--user=1879052903:1879052903", "--pids-limit=256",
+	    "--memory=536870912", "--memory-swap=536870912", "--cpus=1.500",
+	    "--ulimit=nofile=4096:4096", "--ulimit=nproc=256:256",
+	    "--ulimit=core=0:0", "--pull=never", "--log-driver=none",
+	    "--no-healthcheck", "--hostname=sandbox", "--ipc=private",
+	    "--cgroupns=private", "--dns=127.0.0.1", "--dns-search=.",
+	    "--sysctl=net.ipv4.ip_unprivileged_port_start=0",
+	    "--stop-timeout=0", "--init=false", "--restart=no",
+	    "--entrypoint=/run/agentnode-wiring/init",
+	    "--tmpfs=/tmp:rw,noexec,nosuid,nodev,size=67108864,mode=1777",
+	    "--tmpfs=/work:rw,exec,nosuid,nodev,size=1048576,mode=0700,"
+	    "uid=1879052903,gid=1879052903",
+	    "--mount=type=volume,src=agentnode-pack-x-1,dst=/pack,readonly,"
+	    "volume-nocopy",
+	    "--add-host=api.example.com:127.64.0.1"};
+	static const char *const podman[] = {"--runtime", "--hooks-dir",
+	    "--preserve-fds", "--passwd-entry", "--unsetenv-all",
+	    "--image-volume", "--cgroup-manager", "--volume"};
+	struct run_argv_input input = test_run_argv_input();
+	struct run_argv *argv = calloc(1, sizeof(*argv));
+	char fault[256] = "";
+
+	(void)state;
+	input.dialect = RUN_ARGV_DOCKER;
+	input.client = "/usr/bin/docker";
+	input.runtime = input.hooks = input.mounts_conf = NULL;
+	input.entrypoint = "/run/agentnode-wiring/init";
+	input.init_word = "volume";
+	input.image = "sha256:000102030405060708090a0b0c0d0e0f"
+		      "101112131415161718191a1b1c1d1e1f";
+	assert_int_equal(
+	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_OK);
+	for (size_t i = 0; i < sizeof(wanted) / sizeof(wanted[0]); i++) {
+		if (!test_run_argv_has(argv, wanted[i]))
+			fail_msg("no word %s", wanted[i]);
+	}
+	for (size_t i = 0; i < argv->count; i++) {
+		for (size_t k = 0; k < sizeof(podman) / sizeof(podman[0]);
+		     k++) {
+			if (strncmp(argv->words[i], podman[k],
+				strlen(podman[k])) == 0)
+				fail_msg("the word %s", argv->words[i]);
+		}
+	}
+	assert_string_equal(argv->words[0], "/usr/bin/docker");
+	assert_string_equal(argv->words[1], "run");
+	assert_string_equal(argv->words[argv->count - 3], "--");
+	assert_string_equal(argv->words[argv->count - 2], input.image);
+	assert_string_equal(argv->words[argv->count - 1], "volume");
+	input.image = "sandbox:latest";
+	assert_int_equal(
+	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_BAD);
+	free(argv);
+	/* Docker's id of an image is not podman's to take. */
+	input = test_run_argv_input();
+	input.image = "sha256:000102030405060708090a0b0c0d0e0f"
+		      "101112131415161718191a1b1c1d1e1f";
+	assert_true(run_argv_is_image_id(input.image));
+	assert_false(run_argv_is_image_id("sha256:00"));
+	assert_false(run_argv_is_image_id(NULL));
+	test_run_argv_refuse(input, "an id");
+}
+
 /* No terminal, no standard input, nothing privileged. */
 static void
 test_run_argv_never(void **state)
@@ -133,19 +221,6 @@ test_run_argv_never(void **state)
 				fail_msg("the word %s", argv->words[i]);
 		}
 	}
-	free(argv);
-}
-
-static void
-test_run_argv_refuse(struct run_argv_input input, const char *what)
-{
-	struct run_argv *argv = calloc(1, sizeof(*argv));
-	char fault[256] = "";
-
-	if (run_argv_build(&input, argv, fault, sizeof(fault)) != RESULT_BAD)
-		fail_msg("%s was not refused", what);
-	if (fault[0] == '\0')
-		fail_msg("%s was refused without a sentence", what);
 	free(argv);
 }
 
@@ -253,6 +328,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_run_argv_flags),
 	    cmocka_unit_test(test_run_argv_pinned),
+	    cmocka_unit_test(test_run_argv_docker),
 	    cmocka_unit_test(test_run_argv_never),
 	    cmocka_unit_test(test_run_argv_injection),
 	    cmocka_unit_test(test_run_argv_ranges),

@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/*
+ * What Docker has with one of our labels, in the form in which podman lists
+ * it. Used by `sandbox gc`.
+ */
+#ifndef SUPERVISOR_ENGINE_DOCKER_LIST_H
+#define SUPERVISOR_ENGINE_DOCKER_LIST_H
+
+#include <jansson.h>
+#include <stddef.h>
+
+#include "common/result.h"
+#include "supervisor/engine/engine_files.h"
+
+/* kind is "container" or "volume". The elements have Name, Names and Labels
+ * (this label alone). Caller decrefs. */
+enum result docker_list(const struct engine_files *files, const char *client,
+    const char *kind, const char *label, json_t **list_r, char *detail_r,
+    size_t detail_size);
+
+/* The reading alone: lines "NAME<TAB>VALUE". Pure. RESULT_BAD: another
+ * form. */
+enum result docker_list_parse(
+    const char *text, const char *label, json_t **list_r);
+
+#endif
