@@ -370,6 +370,8 @@ main(void)
 		&fault) != RESULT_OK)
 		log_fatal(IPC_EXIT_BAD_CONFIG, "gate_config", fault.text);
 	log_open(log_fd, "agentnode-gate", config.lowest);
+	if (sandbox != NULL)
+		log_set_sandbox(sandbox);
 	log_set_rate(MAIN_LOG_RATE);
 	main_prepare(&process, &config, sandbox);
 	if (event_loop_run(process.base) != RESULT_OK)

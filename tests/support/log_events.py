@@ -167,6 +167,7 @@ CODE_TABLES = {
         ("supervisor/agent/tool_refusal.c", r'\{"(\w+)", "'),
         ("supervisor/agent", r'tool_session_close\([^,;]+,\s*"(\w+)"'),
         ("supervisor", r'\bsandbox_close\([^,;]+,\s*"(\w+)"'),
+        ("supervisor/sandbox_plan.c", r'"(wiring_\w+)"'),
         ("supervisor", r'\bhost_run_close\([^,;]+,\s*"(\w+)"')),
 }
 # What those patterns find that is no code.
