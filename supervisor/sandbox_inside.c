@@ -39,7 +39,7 @@ sandbox_inside_on_init(int exit_code, int number, void *context)
 		sandbox_close(
 		    sandbox, "init_died", "the container's init died");
 	else if (sandbox->state == SANDBOX_BYE &&
-		 sandbox->plan.engine->client_detaches)
+		 sandbox_plan_is_detached(&sandbox->plan))
 		sandbox_enter(sandbox, SANDBOX_KILL, "init exited");
 }
 

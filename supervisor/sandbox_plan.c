@@ -439,6 +439,12 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 	return result;
 }
 
+bool
+sandbox_plan_is_detached(const struct sandbox_plan *plan)
+{
+	return plan->engine->client_detaches && plan->wiring != WIRING_MUX;
+}
+
 void
 sandbox_plan_clear(struct sandbox_plan *plan)
 {

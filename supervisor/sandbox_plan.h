@@ -101,6 +101,8 @@ enum result sandbox_plan_fail(struct sandbox_plan_fault *fault,
 enum result sandbox_plan_make(const struct config *config,
     const struct sandbox_spec *spec, struct sandbox_plan *plan_r,
     struct sandbox_plan_fault *fault_r);
+/* The engine's client ends while the sandbox lives. */
+bool sandbox_plan_is_detached(const struct sandbox_plan *plan);
 /* Closes and frees; a run lock that is still held is left as a leftover. */
 void sandbox_plan_clear(struct sandbox_plan *plan);
 

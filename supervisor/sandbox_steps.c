@@ -222,7 +222,7 @@ sandbox_steps_on_client(const struct engine_call_end *end, void *context)
 		return;
 	}
 	/* What it started goes on without it. */
-	if (sandbox->plan.engine->client_detaches && end->exit_code == 0)
+	if (sandbox_plan_is_detached(&sandbox->plan) && end->exit_code == 0)
 		return;
 	if (sandbox->state == SANDBOX_KILL)
 		return; /* it is on its way */

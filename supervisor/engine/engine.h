@@ -59,8 +59,8 @@ struct engine {
 	enum result (*remove)(struct container_end *end, bool client_clean);
 	/* Killing the client ends the sandbox, and nothing needs it alive. */
 	bool client_is_launcher;
-	/* The client ends as soon as init runs; that init ended is seen by
-	 * init itself. */
+	/* The client ends as soon as init runs, unless it carries the frames
+	 * of mux; that init ended is seen by init itself. */
 	bool client_detaches;
 	/* What its mounts of volumes do not have (INIT_REPORT_...). */
 	uint32_t mounts_lack;

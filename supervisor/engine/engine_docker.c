@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Docker behind engine.h: detached, with the volume's wiring, so that the
- * daemon is in nobody's path once init runs. Called by the sandbox's story;
- * starts nothing itself and must never leave a flag out: run_argv has them
- * all.
+ * Docker behind engine.h: detached with the volume's wiring, so that the
+ * daemon is in nobody's path once init runs, or attached with mux. Called by
+ * the sandbox's story; starts nothing itself and must never leave a flag out:
+ * run_argv has them all.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +14,7 @@
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/wall_table.h"
 #include "supervisor/init/init_connect.h"
+#include "supervisor/init/init_mux.h"
 #include "supervisor/sandbox_plan.h"
 
 static void
@@ -39,6 +40,10 @@ engine_docker_input(struct sandbox_plan *plan)
 	    (struct run_argv_mount){plan->slot.volume, INIT_WIRING_DIR};
 	plan->place =
 	    (struct wiring_place){.dir = plan->slot.dir, .uid = input->uid};
+	if (plan->wiring != WIRING_MUX)
+		return;
+	input->init_word = INIT_MUX_WORD;
+	input->interactive = true;
 }
 
 static enum result
@@ -129,6 +134,7 @@ engine_docker_remove(struct container_end *end, bool client_clean)
 const struct engine engine_docker = {
     .name = "docker",
     .wiring = WIRING_VOLUME,
+    .may_mux = true,
     .open = engine_open_container,
     .prepare = engine_docker_prepare,
     .start = engine_docker_start,

@@ -402,6 +402,10 @@ run_argv_build(const struct run_argv_input *input, struct run_argv *argv_r,
 		    run_argv_word(argv_r, "--preserve-fds=%u", input->fd_count);
 	if (result == RESULT_OK && input->interactive)
 		result = run_argv_word(argv_r, "--interactive");
+	/* Nothing of it passes through the client: streams come to init over
+	 * its control socket. */
+	else if (result == RESULT_OK && docker)
+		result = run_argv_word(argv_r, "--detach");
 	if (result == RESULT_OK)
 		result =
 		    run_argv_word(argv_r, "--entrypoint=%s", input->entrypoint);

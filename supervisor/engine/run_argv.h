@@ -43,7 +43,7 @@ struct run_argv_host {
 
 /* Whose command line it is. Docker's lacks what podman's has no use for
  * without (its own runtime, hooks, descriptors): those fields are then
- * unused, the container is detached, and init has a word of ours. */
+ * unused, and init has a word of ours. */
 enum run_argv_dialect {
 	RUN_ARGV_PODMAN,
 	RUN_ARGV_DOCKER
@@ -64,7 +64,9 @@ struct run_argv_input {
 	unsigned fd_count;      /* --preserve-fds */
 	const char *entrypoint; /* /proc/self/fd/4 */
 	const char *init_word;  /* init's argument; NULL: none */
-	bool interactive;       /* its standard input is the client's */
+	/* Its standard input and output are the client's; Docker's container
+	 * is detached else. */
+	bool interactive;
 	struct run_argv_mount mounts[RUN_ARGV_MOUNTS_MAX];
 	size_t mount_count;
 	struct run_argv_tmpfs tmpfs[RUN_ARGV_TMPFS_MAX];

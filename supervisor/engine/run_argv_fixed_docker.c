@@ -31,8 +31,5 @@ const char *const run_argv_fixed_docker[] = {
     "--stop-timeout=0",
     "--stop-signal=SIGKILL",
     "--rm",
-    /* Nothing of it passes through the client: streams come to init over
-     * its control socket. */
-    "--detach",
     NULL,
 };

@@ -55,7 +55,8 @@ struct wiring_handlers {
 };
 
 /* Before the engine starts: make what its client will be given. place is
- * of WIRING_VOLUME; else NULL. */
+ * of WIRING_VOLUME, and of WIRING_MUX where init comes by a volume too; else
+ * NULL, or empty. */
 enum result wiring_new(struct event_base *base, enum wiring_kind kind,
     const struct wiring_place *place, const struct init_setup *setup,
     const struct wiring_handlers *handlers, void *context,

@@ -36,6 +36,7 @@ struct wiring_mux_state {
 	struct gate_part *gate;
 	int streams[WIRING_MUX_STREAMS];
 	int client_in, client_out; /* until passed */
+	bool by_volume;            /* init comes so, not by descriptor */
 	int program;               /* likewise; init itself */
 	int tether, tether_inside; /* by which its holders are known */
 	struct event *later;       /* nothing of the gate on the stack */
@@ -152,11 +153,29 @@ wiring_mux_pipes(struct wiring_mux_state *state)
 		return RESULT_SYSTEM;
 	state->client_out = up[1];
 	state->streams[WIRING_MUX_IN] = up[0];
+	/* Where no descriptor is passed, nobody could hold it. */
+	if (state->by_volume)
+		return RESULT_OK;
 	if (fd_socketpair(tether) != RESULT_OK)
 		return RESULT_SYSTEM;
 	state->tether = tether[0];
 	state->tether_inside = tether[1];
 	return RESULT_OK;
+}
+
+/* A memfd that the engine passes on, or a file in a volume. */
+static enum result
+wiring_mux_program(struct wiring_mux_state *state,
+    const struct wiring_place *place, char *detail_r, size_t size)
+{
+	int dir FD_CLEANUP = -1;
+	enum result result;
+
+	if (!state->by_volume)
+		return wiring_fd_program(&state->program, detail_r, size);
+	result = wiring_volume_dir(place->dir, &dir, detail_r, size);
+	return result == RESULT_OK ? wiring_volume_program(dir, detail_r, size)
+				   : result;
 }
 
 static enum result
@@ -176,9 +195,9 @@ wiring_mux_open(struct wiring *wiring, const struct wiring_place *place,
 	    .tether_inside = -1};
 	for (unsigned i = 0; i < WIRING_MUX_STREAMS; i++)
 		state->streams[i] = -1;
-	(void)place;
 	wiring->state = state;
-	result = wiring_fd_program(&state->program, detail_r, size);
+	state->by_volume = place != NULL && place->dir != NULL;
+	result = wiring_mux_program(state, place, detail_r, size);
 	if (result != RESULT_OK)
 		return result;
 	(void)snprintf(detail_r, size,
@@ -217,6 +236,8 @@ wiring_mux_pass(
 	}
 	pass_r->stdin_fd = state->client_in;
 	pass_r->stdout_fd = state->client_out;
+	if (state->by_volume)
+		return RESULT_OK;
 	pass_r->count = WIRING_MUX_FDS;
 	pass_r->fds[INIT_CONTROL_FD - 3] = state->tether_inside;
 	pass_r->fds[INIT_PROGRAM_FD - 3] = state->program;
@@ -240,7 +261,10 @@ wiring_mux_socket(const struct wiring *wiring)
 	const struct wiring_mux_state *state = wiring->state;
 	struct stat info;
 
-	return fstat(state->tether_inside, &info) == 0 ? info.st_ino : 0;
+	return state->tether_inside >= 0 &&
+		       fstat(state->tether_inside, &info) == 0
+		   ? info.st_ino
+		   : 0;
 }
 
 static void

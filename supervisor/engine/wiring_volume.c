@@ -41,7 +41,7 @@ wiring_volume_fault(char *detail_r, size_t size, const char *what)
 }
 
 /* The folder, and that nobody but root can write there. */
-static enum result
+enum result
 wiring_volume_dir(const char *path, int *dir_r, char *detail_r, size_t size)
 {
 	struct stat info;
@@ -80,7 +80,7 @@ wiring_volume_holds(int dir, const char *bytes, size_t len)
 
 /* init, byte for byte ours: compared at every start, written anew when it
  * differs. */
-static enum result
+enum result
 wiring_volume_program(int dir, char *detail_r, size_t size)
 {
 	char *bytes = NULL;

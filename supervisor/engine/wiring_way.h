@@ -62,6 +62,12 @@ extern const struct wiring_way wiring_fd, wiring_mux, wiring_volume;
 enum result wiring_program(int *fd_r, char *detail_r, size_t detail_size);
 enum result wiring_fd_program(int *fd_r, char *detail_r, size_t size);
 
+/* A volume's folder on the host, which nobody but root may write; init in
+ * it, byte for byte ours. */
+enum result wiring_volume_dir(
+    const char *path, int *dir_r, char *detail_r, size_t size);
+enum result wiring_volume_program(int dir, char *detail_r, size_t size);
+
 /* control is a SOCK_SEQPACKET socket to init (or to what speaks for it);
  * taken, also on failure. Sends setup; records are read from now on. */
 enum result wiring_attach(struct wiring *wiring, int control);

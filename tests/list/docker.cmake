@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Docker as the engine, and the choice between engines.
 add_scenario(docker_end TIMEOUT 300)
+add_scenario(docker_mux TIMEOUT 300)
 add_scenario(engine_auto TIMEOUT 300)
 add_unit_test(docker_list LIBRARIES supervisor_engine)
 add_fuzz_target(docker_list LIBRARIES supervisor_engine)

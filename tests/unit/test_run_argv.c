@@ -183,6 +183,14 @@ test_run_argv_docker(void **state)
 	assert_string_equal(argv->words[argv->count - 3], "--");
 	assert_string_equal(argv->words[argv->count - 2], input.image);
 	assert_string_equal(argv->words[argv->count - 1], "volume");
+	/* Attached: the client carries what init says. */
+	input.interactive = true;
+	input.init_word = "mux";
+	assert_int_equal(
+	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_OK);
+	assert_true(test_run_argv_has(argv, "--interactive"));
+	assert_false(test_run_argv_has(argv, "--detach"));
+	assert_string_equal(argv->words[argv->count - 1], "mux");
 	input.image = "sandbox:latest";
 	assert_int_equal(
 	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_BAD);
