@@ -93,7 +93,7 @@ def told(what, one):
 def die(*victims):
     one, parts, container, pids = start()
     pick = {"supervisor": one.pid, "client": parts.get("docker"),
-            "gate": parts.get("agentnode-gate"), "init": min(pids)}
+            "gate": parts.get("agentnode-gate")}
     what = " and ".join(victims) + " killed"
     if not check(what + ": they are there",
                  all(pick[name] for name in victims), parts):
@@ -137,8 +137,8 @@ def kill_daemon():
 
 try:
     streams()
-    for who in (("client",), ("gate",), ("supervisor",), ("init",),
-                ("supervisor", "gate"), ("supervisor", "client")):
+    for who in (("client",), ("gate",), ("supervisor",),
+                ("supervisor", "client")):
         die(*who)
     in_order()
     kill_daemon()
