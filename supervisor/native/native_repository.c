@@ -34,7 +34,16 @@ struct native_repository {
 	struct native_repository_list dirs;    /* git directories */
 	struct native_repository_list configs; /* and what they include */
 	struct native_repository_list hooks;   /* directories of them */
+	struct native_repository_list outside; /* git directories as well */
 };
+
+/* What lies outside begins with "../" and is read for what it names in the
+ * root; it needs no protection itself. */
+static bool
+native_repository_is_outside(const char *path)
+{
+	return strncmp(path, "../", 3) == 0;
+}
 
 static enum result
 native_repository_add(struct native_repository *repository,
@@ -71,6 +80,8 @@ native_repository_open(
 	    .resolve =
 		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
 
+	if (native_repository_is_outside(path))
+		how.resolve = RESOLVE_NO_MAGICLINKS;
 	return (int)syscall(SYS_openat2, repository->walk->root->fd,
 	    path[0] != '\0' ? path : ".", &how, sizeof(how));
 }
@@ -85,7 +96,8 @@ native_repository_read(const struct native_repository *repository,
 	enum result result;
 
 	*text_r = NULL;
-	if (fd < 0 && errno != EACCES && errno != EPERM)
+	if (fd < 0 && errno != EACCES && errno != EPERM &&
+	    !(native_repository_is_outside(path) && errno == ELOOP))
 		return RESULT_NOT_FOUND; /* or a link, which is refused */
 	if (fd < 0 || fstat(fd, &info) != 0)
 		return native_step_fault(repository->walk->plan, RESULT_REFUSED,
@@ -102,34 +114,71 @@ native_repository_read(const struct native_repository *repository,
 	return RESULT_OK;
 }
 
+/* Where the kernel goes by a name, "" when that cannot be said; false: there
+ * is nothing. */
+static bool
+native_repository_real(const char *named, char real_r[NATIVE_VIEW_PATH_MAX])
+{
+	char link[64];
+	int fd FD_CLEANUP = open(named, O_PATH | O_CLOEXEC);
+	ssize_t len;
+
+	real_r[0] = '\0';
+	if (fd < 0)
+		return false;
+	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
+	len = readlink(link, real_r, NATIVE_VIEW_PATH_MAX - 1);
+	if (len < 0 || (size_t)len >= NATIVE_VIEW_PATH_MAX - 1)
+		len = 0;
+	real_r[len] = '\0';
+	return true;
+}
+
 /* Where the kernel would go must be where the names say. */
 static enum result
 native_repository_certain(const struct native_repository *repository,
     const struct native_gitplace *place, const char *who)
 {
 	const struct native_given *root = repository->walk->root;
-	char link[64], real[NATIVE_VIEW_PATH_MAX], want[NATIVE_VIEW_PATH_MAX];
-	int fd FD_CLEANUP = open(place->named, O_PATH | O_CLOEXEC);
-	ssize_t len;
+	char real[NATIVE_VIEW_PATH_MAX], want[NATIVE_VIEW_PATH_MAX];
 
-	if (fd < 0)
+	if (!native_repository_real(place->named, real))
 		return RESULT_OK; /* not there: links in it are refused */
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, real, sizeof(real) - 1);
-	if (len < 0 || (size_t)len >= sizeof(real) - 1)
-		len = 0;
-	real[len] = '\0';
 	if (place->inside && place->path[0] == '\0')
 		memcpy(want, root->path, sizeof(want));
 	else if (native_step_join(want, root->path, place->path) != RESULT_OK)
 		return RESULT_TOO_LONG;
-	if (place->inside ? strcmp(real, want) == 0
-			  : len > 0 && !native_step_below(real, root->path))
+	if (place->inside
+		? strcmp(real, want) == 0
+		: real[0] != '\0' && !native_step_below(real, root->path))
 		return RESULT_OK;
 	return native_step_fault(repository->walk->plan, RESULT_REFUSED,
 	    "%s/%s names %s through a link, which the command could turn; "
 	    "name the real place, or use --mode read-only",
 	    root->path, who, place->named);
+}
+
+/* A git directory outside: of a linked worktree, or of a submodule. */
+static enum result
+native_repository_leave(
+    struct native_repository *repository, const struct native_gitplace *place)
+{
+	char up[NATIVE_VIEW_PATH_MAX] = "", real[NATIVE_VIEW_PATH_MAX];
+	size_t len = 0;
+
+	if (!native_repository_real(place->named, real))
+		return RESULT_OK; /* git finds nothing there either */
+	for (const char *at = repository->walk->root->path; *at != '\0'; at++) {
+		if (*at != '/')
+			continue;
+		if (len + 4 > sizeof(up))
+			return RESULT_TOO_LONG;
+		memcpy(up + len, "../", 4);
+		len += 3;
+	}
+	up[len > 0 ? len - 1 : 0] = '\0'; /* the next brings its slash */
+	return native_repository_add(
+	    repository, &repository->outside, up, real + 1);
 }
 
 /* A git directory that a file of one line names. */
@@ -156,37 +205,58 @@ native_repository_line(struct native_repository *repository, const char *file,
 		    "not known which git directory to protect",
 		    walk->root->path, file, prefix);
 	result = native_repository_certain(repository, &place, file);
-	if (result != RESULT_OK || !place.inside)
+	if (result != RESULT_OK)
 		return result;
+	if (!place.inside)
+		return native_repository_leave(repository, &place);
 	return native_repository_add(
 	    repository, &repository->dirs, place.path, "");
 }
 
-/* Git directories: the list grows while it is read. */
+/* One of them: where its config and its hooks are. */
+static enum result
+native_repository_dir(struct native_repository *repository, const char *dir)
+{
+	char file[NATIVE_VIEW_PATH_MAX + 16];
+	enum result result;
+
+	(void)snprintf(file, sizeof(file), "%s%scommondir", dir,
+	    dir[0] != '\0' ? "/" : "");
+	result = native_repository_line(repository, file, "", dir);
+	if (result == RESULT_OK)
+		result = native_repository_add(
+		    repository, &repository->configs, dir, "config");
+	if (result == RESULT_OK)
+		result = native_repository_add(
+		    repository, &repository->configs, dir, "config.worktree");
+	if (result == RESULT_OK)
+		result = native_repository_add(
+		    repository, &repository->hooks, dir, "hooks");
+	return result;
+}
+
+/* Git directories: both lists grow while they are read. */
 static enum result
 native_repository_dirs(struct native_repository *repository)
 {
+	size_t inside = 0, outside = 0;
 	enum result result = RESULT_OK;
 
-	for (size_t i = 0; i < repository->dirs.count && result == RESULT_OK;
-	     i++) {
-		const char *dir = repository->dirs.paths[i];
-		char file[NATIVE_VIEW_PATH_MAX + 16];
+	while (
+	    result == RESULT_OK && (inside < repository->dirs.count ||
+				       outside < repository->outside.count)) {
+		const char *dir;
 
-		(void)snprintf(file, sizeof(file), "%s%scommondir", dir,
-		    dir[0] != '\0' ? "/" : "");
-		result = native_repository_line(repository, file, "", dir);
-		if (result == RESULT_OK && strcmp(dir, ".git") != 0)
+		if (inside == repository->dirs.count) {
+			dir = repository->outside.paths[outside++];
+			result = native_repository_dir(repository, dir);
+			continue;
+		}
+		dir = repository->dirs.paths[inside++];
+		if (strcmp(dir, ".git") != 0)
 			result = native_protect_git(repository->walk, dir);
 		if (result == RESULT_OK)
-			result = native_repository_add(
-			    repository, &repository->configs, dir, "config");
-		if (result == RESULT_OK)
-			result = native_repository_add(repository,
-			    &repository->configs, dir, "config.worktree");
-		if (result == RESULT_OK)
-			result = native_repository_add(
-			    repository, &repository->hooks, dir, "hooks");
+			result = native_repository_dir(repository, dir);
 	}
 	return result;
 }
@@ -243,6 +313,28 @@ native_repository_config(struct native_repository *repository, const char *file)
 	return result;
 }
 
+/* A directory of hooks that cannot be listed: not there, no directory, or
+ * outside and a link, which must not lead in. */
+static enum result
+native_repository_unlisted(
+    const struct native_repository *repository, const char *path)
+{
+	const struct native_given *root = repository->walk->root;
+	char named[2 * NATIVE_VIEW_PATH_MAX], real[NATIVE_VIEW_PATH_MAX];
+
+	if (!native_repository_is_outside(path))
+		return RESULT_OK;
+	(void)snprintf(named, sizeof(named), "%s/%s", root->path, path);
+	if (!native_repository_real(named, real) ||
+	    (real[0] != '\0' && !native_step_below(real, root->path)))
+		return RESULT_OK;
+	return native_step_fault(repository->walk->plan, RESULT_REFUSED,
+	    "%s: its repository's hooks are a link into it, which the command "
+	    "could turn; name them with core.hooksPath, or use --mode "
+	    "read-only",
+	    root->path);
+}
+
 /* One name in a directory of hooks: a link's target is a hook as well. */
 static enum result
 native_repository_hook(struct native_repository *repository, int dir,
@@ -259,7 +351,8 @@ native_repository_hook(struct native_repository *repository, int dir,
 	(void)snprintf(file, sizeof(file), "%s/%s", below, name);
 	if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
 		return errno == ENOENT ? RESULT_OK : RESULT_SYSTEM;
-	if (S_ISREG(info.st_mode) && info.st_nlink > 1)
+	if (S_ISREG(info.st_mode) && info.st_nlink > 1 &&
+	    !native_repository_is_outside(below))
 		return native_step_fault(walk->plan, RESULT_REFUSED,
 		    "%s/%s: this hook has %lu names, and writing to another "
 		    "one would go round its protection; make it a copy, or "
@@ -292,7 +385,7 @@ native_repository_hooks(struct native_repository *repository, const char *path)
 
 	if (list == NULL) {
 		fd_close(&fd);
-		return RESULT_OK; /* not there, or no directory */
+		return native_repository_unlisted(repository, path);
 	}
 	while (result == RESULT_OK && (item = readdir(list)) != NULL) {
 		if (++count > NATIVE_REPOSITORY_HOOKS_MAX)

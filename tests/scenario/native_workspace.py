@@ -252,6 +252,36 @@ def ordinary_layouts_start():
           "gitdir" in done.outcome["detail"], (done, done.outcome))
 
 
+def a_linked_worktree_keeps_its_repository():
+    """Its .git is a file, and the config that counts lies outside."""
+    main, work = os.path.join(HOME, "main"), os.path.join(HOME, "linked")
+    os.makedirs(main)
+    git("init", "-q", work=main)
+    git("commit", "-q", "--allow-empty", "-m", "x", work=main)
+    git("config", "core.hooksPath", "tools/hooks", work=main)
+    git("worktree", "add", "-q", work, work=main)
+    with open(os.path.join(work, ".git"), encoding="utf-8") as file:
+        before = file.read()
+    hook = r"printf '#!/bin/sh\ntouch ran\n'"
+    tries = ("echo gitdir: ./evil > .git", "rm -f .git && echo x > .git",
+             "mv .git gone", "echo gitdir: ./evil > new && mv -f new .git",
+             f"mkdir -p tools/hooks && {hook} > tools/hooks/pre-commit",
+             "mv tools gone", f"ls {main}")
+    done = shell("".join(f"({one}) >/dev/null 2>&1 && echo '{number}'\n"
+                         for number, one in enumerate(tries)) +
+                 "echo ok > file; chmod +x tools/hooks/*", work=work)
+    with open(os.path.join(work, ".git"), encoding="utf-8") as file:
+        after = file.read()
+    check("a linked worktree's .git and its hooks are not a command's",
+          done.out == "" and after == before and
+          done.outcome["native"]["protected_changed"] == [] and
+          os.path.exists(os.path.join(work, "file")), (done, done.outcome))
+    git("commit", "-q", "--allow-empty", "-m", "y", work=work)
+    check("and the host's next commit in it runs nothing of the command's",
+          not os.path.exists(os.path.join(work, "ran")) and
+          not os.path.exists(os.path.join(work, "tools")), os.listdir(work))
+
+
 def new_repositories_are_named():
     """One in the index runs code at the host's next git status: nothing
     prevents that, so that the result must say it."""
@@ -260,6 +290,7 @@ def new_repositories_are_named():
     git("init", "-q", work=work)
     os.makedirs(os.path.join(work, "old"))
     git("init", "-q", work=os.path.join(work, "old"))
+    put("lib/.git", "gitdir: ../old/.git\n", work)
     done = shell("true", work=work)
     check("an old repository is not told",
           done.outcome["native"]["repositories"] == [] and
@@ -270,12 +301,14 @@ def new_repositories_are_named():
         "git update-index --add --cacheinfo "
         "160000,$(git -C sub rev-parse HEAD),sub && "
         "git init -q --bare deep/bare && echo '[a]' >> old/.git/config && "
+        "echo gitdir: ../evil > lib/.git && "
         "mkdir $(printf 'odd\\377') && echo x > $(printf 'odd\\377')/.git",
         work=work)
     named = sorted(os.path.relpath(path, work) for path in
                    done.outcome["native"]["repositories"])
     check("new and changed repositories are named", done.code == 0 and
-          named == ["deep/bare", "odd?/.git", "old/.git", "sub/.git"],
+          named == ["deep/bare", "lib/.git", "odd?/.git", "old/.git",
+                    "sub/.git"],
           (named, done, done.outcome))
     plain = harness.run(*[word for word in words(
         "workspace-write", work, ("/bin/sh", "-c", "git init -q again"))
@@ -362,6 +395,7 @@ tools_work()
 the_tricks_are_real()
 protected_paths_hold()
 ordinary_layouts_start()
+a_linked_worktree_keeps_its_repository()
 new_repositories_are_named()
 nothing_else_is_reached()
 a_fresh_folder()

@@ -18,6 +18,71 @@ a_git_file_is_sealed_as_it_is(void **state)
 	assert_null(strstr(users_part(), ".git/"));
 }
 
+/* The repository of a linked worktree lies outside, and what it names in
+ * the worktree is held, there or not. */
+static void
+a_linked_worktree_is_read_for_what_it_names(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+	char config[512];
+
+	(void)state;
+	text_file("u/proj/.git", "gitdir: ../main/.git/worktrees/proj\n");
+	folder("u/main");
+	folder("u/main/.git");
+	folder("u/main/.git/hooks");
+	folder("u/main/.git/worktrees");
+	folder("u/main/.git/worktrees/proj");
+	text_file("u/main/.git/worktrees/proj/commondir", "../..\n");
+	text_file("u/main/.git/worktrees/proj/config.worktree",
+	    "[include]path = ../../../../proj/more\n");
+	(void)snprintf(config, sizeof(config),
+	    "[core]\n\thooksPath = h\n[include]\n\tpath = %s\n",
+	    at("u/proj/inc"));
+	text_file("u/main/.git/config", config);
+	text_file("u/proj/inc", "[core]hooksPath = k\n");
+	text_file("u/proj/check", "");
+	assert_int_equal(
+	    symlink("../../../proj/check", at("u/main/.git/hooks/pre-commit")),
+	    0);
+	file("u/main/.git/hooks/update");
+	assert_int_equal(
+	    link(at("u/main/.git/hooks/update"), at("u/main/second")), 0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(strstr(users_part(), "\nro /u/proj/.git\n"));
+	assert_non_null(strstr(users_part(), "\nro+d /u/proj/h\n"));
+	assert_non_null(strstr(users_part(), "\nro+d /u/proj/k\n"));
+	assert_non_null(strstr(users_part(), "\nro /u/proj/inc\n"));
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/more\n"));
+	assert_non_null(strstr(users_part(), "\nro /u/proj/check\n"));
+	assert_null(strstr(users_part(), "/u/main"));
+	/* A place through a link in the worktree could be turned. */
+	folder("u/proj/real");
+	assert_int_equal(symlink("real", at("u/proj/turned")), 0);
+	assert_int_equal(unlink(at("u/main/.git/config")), 0);
+	text_file("u/main/.git/config", "[core]hooksPath = turned/x\n");
+	folder("u/proj/real/x");
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "through a link"));
+	/* A config that is a link, hooks that are one into the worktree. */
+	assert_int_equal(
+	    rename(at("u/main/.git/config"), at("u/main/real")), 0);
+	assert_int_equal(symlink("../real", at("u/main/.git/config")), 0);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "cannot be read"));
+	assert_int_equal(unlink(at("u/main/.git/config")), 0);
+	assert_int_equal(
+	    rename(at("u/main/.git/hooks"), at("u/main/hooks")), 0);
+	assert_int_equal(symlink("../hooks", at("u/main/.git/hooks")), 0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_int_equal(unlink(at("u/main/.git/hooks")), 0);
+	assert_int_equal(
+	    symlink("../../proj/real", at("u/main/.git/hooks")), 0);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "hooks are a link"));
+}
+
 static void
 a_git_file_that_leads_inside_is_followed(void **state)
 {
@@ -239,6 +304,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    CASE(a_git_file_is_sealed_as_it_is),
+	    CASE(a_linked_worktree_is_read_for_what_it_names),
 	    CASE(a_git_file_that_leads_inside_is_followed),
 	    CASE(a_git_file_that_cannot_be_followed_is_refused),
 	    CASE(what_is_named_twice_is_mounted_once),
