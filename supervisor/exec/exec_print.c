@@ -105,6 +105,17 @@ exec_print_file(const json_t *file, FILE *err)
 		(void)fputc('\n', err);
 }
 
+/* Behind the number of directories: what is in them. */
+static void
+exec_print_below(const json_t *skipped, FILE *err)
+{
+	long long count = exec_print_number(skipped, "below");
+	bool some = json_is_false(exec_print_get(skipped, "below_complete"));
+
+	(void)fprintf(err, " with %s%lld file%s", some ? "at least " : "",
+	    count, count == 1 ? "" : "s");
+}
+
 static void
 exec_print_skipped(const json_t *result, FILE *err)
 {
@@ -125,6 +136,8 @@ exec_print_skipped(const json_t *result, FILE *err)
 			continue;
 		(void)fprintf(err, "%s%lld %s", before, count,
 		    count == 1 ? kinds[i].one : kinds[i].many);
+		if (i == 0)
+			exec_print_below(skipped, err);
 		before = ", ";
 	}
 	if (before[0] == ',')

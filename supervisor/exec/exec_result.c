@@ -89,8 +89,9 @@ exec_result_skipped(const json_t *collected)
 
 	if (skipped != NULL)
 		return json_incref(skipped);
-	return json_pack("{s:i, s:i, s:i, s:i, s:i, s:[]}", "directories", 0,
-	    "links", 0, "special", 0, "unreadable", 0, "more", 0, "names");
+	return json_pack("{s:i, s:i, s:b, s:i, s:i, s:i, s:i, s:[]}",
+	    "directories", 0, "below", 0, "below_complete", true, "links", 0,
+	    "special", 0, "unreadable", 0, "more", 0, "names");
 }
 
 static bool

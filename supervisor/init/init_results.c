@@ -16,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "supervisor/init/init_below.h"
 #include "supervisor/init/init_tree.h"
 #include "supervisor/init/result_stream.h"
 
@@ -25,6 +26,7 @@ struct init_results {
 	char **names;             /* owned, each too */
 	size_t count, max;
 	uint64_t more; /* entries that are not listed */
+	struct init_below below;
 };
 
 static int
@@ -92,6 +94,25 @@ init_results_put(struct init_results *results, enum result_stream_kind kind,
 			  : init_tree_write(results->stream_fd, name, len);
 }
 
+/* A directory does not come back, but how much is in it is said. */
+static int
+init_results_dir(struct init_results *results, int folder, const char *name)
+{
+	struct result_stream_header header = {.magic = RESULT_STREAM_MAGIC,
+	    .kind = RESULT_STREAM_DIR,
+	    .name_len = (uint32_t)strlen(name)};
+	int error;
+
+	init_below_count(folder, name, &results->below);
+	header.size = results->below.count;
+	if (results->below.cut)
+		header.flags = RESULT_STREAM_AT_LEAST;
+	error = init_tree_write(results->stream_fd, &header, sizeof(header));
+	return error != 0
+		   ? error
+		   : init_tree_write(results->stream_fd, name, header.name_len);
+}
+
 static uint64_t
 init_results_least(uint64_t left, uint64_t right)
 {
@@ -146,8 +167,8 @@ init_results_entry(struct init_results *results, int folder, const char *name)
 	if (S_ISREG(st.st_mode))
 		return init_results_file(results, folder, name);
 	if (S_ISDIR(st.st_mode))
-		kind = RESULT_STREAM_DIR;
-	else if (S_ISLNK(st.st_mode))
+		return init_results_dir(results, folder, name);
+	if (S_ISLNK(st.st_mode))
 		kind = RESULT_STREAM_LINK;
 	return init_results_put(results, kind, name, 0, 0);
 }

@@ -15,6 +15,9 @@
 #define RESULT_STREAM_MAGIC 0x414e5231U /* "ANR1" */
 #define RESULT_STREAM_NAME_MAX 255U
 
+/* Of a directory's size: not all of it was looked at. */
+#define RESULT_STREAM_AT_LEAST 1U
+
 enum result_stream_kind {
 	RESULT_STREAM_FILE = 1,
 	RESULT_STREAM_DIR = 2,
@@ -29,8 +32,9 @@ struct result_stream_header {
 	uint32_t magic;
 	uint32_t kind;
 	uint32_t name_len; /* bytes of name that follow; 0: MORE, END */
-	uint32_t spare;    /* 0 */
-	uint64_t size;     /* FILE: as the file system says; MORE: how many */
+	uint32_t flags;    /* DIR: AT_LEAST or 0; else 0 */
+	uint64_t size;     /* FILE: as the file system says; MORE: how many;
+			    * DIR: how many below it are no directory */
 	uint64_t sent;     /* FILE: bytes of content that follow the name */
 };
 

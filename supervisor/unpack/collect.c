@@ -33,6 +33,8 @@ struct collect {
 	bool open[COLLECT_PIPES]; /* stdout, stderr, results */
 	json_t *files, *names;    /* owned; of skipped entries */
 	uint64_t skipped[COLLECT_KINDS];
+	uint64_t below; /* files in skipped directories */
+	bool below_cut; /* at least */
 	/* the file that comes */
 	char name[RESULT_STREAM_NAME_MAX + 1];
 	uint64_t size, at;
@@ -75,6 +77,11 @@ collect_on_entry(
 	}
 	collect->skipped[header->kind] +=
 	    header->kind == RESULT_STREAM_MORE ? header->size : 1;
+	if (header->kind == RESULT_STREAM_DIR) {
+		collect->below += header->size;
+		if (header->flags == RESULT_STREAM_AT_LEAST)
+			collect->below_cut = true;
+	}
 	if (name[0] != '\0' &&
 	    json_array_size(collect->names) < COLLECT_SKIPPED_NAMES)
 		collect_must(collect, json_array_append_new(collect->names,
@@ -185,9 +192,10 @@ collect_skipped(struct collect *collect)
 {
 	const uint64_t *counts = collect->skipped;
 
-	return json_pack("{s:I, s:I, s:I, s:I, s:I, s:O}", "directories",
-	    (json_int_t)counts[RESULT_STREAM_DIR], "links",
-	    (json_int_t)counts[RESULT_STREAM_LINK], "special",
+	return json_pack("{s:I, s:I, s:b, s:I, s:I, s:I, s:I, s:O}",
+	    "directories", (json_int_t)counts[RESULT_STREAM_DIR], "below",
+	    (json_int_t)collect->below, "below_complete", !collect->below_cut,
+	    "links", (json_int_t)counts[RESULT_STREAM_LINK], "special",
 	    (json_int_t)counts[RESULT_STREAM_SPECIAL], "unreadable",
 	    (json_int_t)counts[RESULT_STREAM_UNREADABLE], "more",
 	    (json_int_t)(counts[RESULT_STREAM_MORE] & INT64_MAX), "names",

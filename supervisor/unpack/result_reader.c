@@ -27,7 +27,9 @@ result_reader_sizes(const struct result_stream_header *header)
 	if (named != (header->name_len > 0) ||
 	    header->name_len > RESULT_STREAM_NAME_MAX ||
 	    header->sent > header->size || (!file && header->sent != 0) ||
-	    (!file && header->kind != RESULT_STREAM_MORE && header->size != 0))
+	    (header->kind == RESULT_STREAM_DIR && header->size > UINT32_MAX) ||
+	    (!file && header->kind != RESULT_STREAM_MORE &&
+		header->kind != RESULT_STREAM_DIR && header->size != 0))
 		return RESULT_READER_SIZE;
 	return RESULT_READER_MORE;
 }
@@ -42,7 +44,10 @@ result_reader_header(struct result_reader *reader)
 	if (header->magic != RESULT_STREAM_MAGIC)
 		return RESULT_READER_MAGIC;
 	if (header->kind < RESULT_STREAM_FILE ||
-	    header->kind > RESULT_STREAM_END || header->spare != 0)
+	    header->kind > RESULT_STREAM_END ||
+	    header->flags > (header->kind == RESULT_STREAM_DIR
+				    ? RESULT_STREAM_AT_LEAST
+				    : 0))
 		return RESULT_READER_KIND;
 	if (result_reader_sizes(header) != RESULT_READER_MORE)
 		return RESULT_READER_SIZE;

@@ -3,6 +3,7 @@
 add_unit_test(exec_request LIBRARIES exec_pure)
 add_unit_test(exec_result LIBRARIES exec_pure)
 add_unit_test(result_reader LIBRARIES unpack_pure)
+add_unit_test(init_below LIBRARIES init_parts)
 add_fuzz_target(exec_request LIBRARIES exec_pure)
 add_fuzz_target(result_reader LIBRARIES unpack_pure)
 add_scenario(exec_run TIMEOUT 200)

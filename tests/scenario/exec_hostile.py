@@ -103,9 +103,17 @@ def it_leaves(boundary):
           len(files) == 100 and skipped["more"] > 50, skipped)
     check(f"{boundary}: it is all", result["files_complete"]
           and "root:" not in str(result["files"]), str(result)[:900])
-    result = on(boundary, "echo x >f; chmod 0 .")
+    check(f"{boundary}: what is in a directory too deep or shut is said to "
+          "be a least number", not skipped["below_complete"]
+          and skipped["below"] <= 1, skipped)
+    result = on(boundary, "mkdir -p d/e; echo x >d/1; echo x >d/e/2; "
+                "ln -s / d/e/3; echo x >f; chmod 0 .")
     check(f"{boundary}: a scratch directory closed to itself is read",
           "f" in case.files(result) and result["files_complete"], result)
+    check(f"{boundary}: files below a directory are counted",
+          result["skipped"]["below"] == 3
+          and result["skipped"]["below_complete"]
+          and result["skipped"]["directories"] == 1, result)
     result = on(boundary, "rm -rf in.txt; mkdir in.txt; ln -s /etc/passwd a",
                 "--input", "in.txt")
     check(f"{boundary}: an input that became something else is not read",

@@ -97,7 +97,7 @@ whole(void **state)
 {
 	(void)state;
 	put(RESULT_STREAM_FILE, "a", 5, "hello");
-	put(RESULT_STREAM_DIR, "b", 0, "");
+	put(RESULT_STREAM_DIR, "b", 4, "");
 	put(RESULT_STREAM_FILE, "c", 900, "cut");
 	put(RESULT_STREAM_FILE, "d", 0, "");
 	put(RESULT_STREAM_LINK, "e", 0, "");
@@ -106,7 +106,7 @@ whole(void **state)
 	for (size_t piece = 1; piece <= stream_len; piece++) {
 		assert_int_equal(read_all(piece), RESULT_READER_END);
 		assert_string_equal(said,
-		    "1:a:5 hello; 2:b:0 1:c:900 cut; 1:d:0 ; 3:e:0 6::77 ");
+		    "1:a:5 hello; 2:b:4 1:c:900 cut; 1:d:0 ; 3:e:0 6::77 ");
 	}
 	stream_len--;
 	assert_int_equal(read_all(7), RESULT_READER_MORE);
@@ -139,6 +139,12 @@ refused(void **state)
 	put(RESULT_STREAM_FILE, "f", 1, "xx");
 	assert_int_equal(read_all(9), RESULT_READER_SIZE);
 	setup(NULL);
+	put(RESULT_STREAM_LINK, "l", 1, "");
+	assert_int_equal(read_all(9), RESULT_READER_SIZE);
+	setup(NULL);
+	put(RESULT_STREAM_DIR, "d", (uint64_t)UINT32_MAX + 1, "");
+	assert_int_equal(read_all(9), RESULT_READER_SIZE);
+	setup(NULL);
 	put(RESULT_STREAM_FILE, "", 0, "");
 	assert_int_equal(read_all(9), RESULT_READER_SIZE);
 	setup(NULL);
@@ -161,6 +167,28 @@ refused(void **state)
 	put(RESULT_STREAM_DIR, "d", 0, "");
 	stream[sizeof(struct result_stream_header)] = '\0';
 	assert_int_equal(read_all(9), RESULT_READER_NAME);
+}
+
+/* A directory's count may be a least one; nothing else has a flag. */
+static void
+flags(void **state)
+{
+	const struct {
+		uint32_t kind, flags;
+		enum result_reader_verdict verdict;
+	} cases[] = {{RESULT_STREAM_DIR, 1, RESULT_READER_MORE},
+	    {RESULT_STREAM_DIR, 2, RESULT_READER_KIND},
+	    {RESULT_STREAM_FILE, 1, RESULT_READER_KIND},
+	    {RESULT_STREAM_LINK, 1, RESULT_READER_KIND}};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+		stream_len = 0;
+		put(cases[i].kind, "n", 0, "");
+		memcpy(stream + offsetof(struct result_stream_header, flags),
+		    &cases[i].flags, sizeof(cases[i].flags));
+		assert_int_equal(read_all(5), cases[i].verdict);
+	}
 }
 
 static void
@@ -226,6 +254,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(whole, setup),
 	    cmocka_unit_test_setup(refused, setup),
+	    cmocka_unit_test_setup(flags, setup),
 	    cmocka_unit_test(texts),
 	};
 
