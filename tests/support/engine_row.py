@@ -147,8 +147,10 @@ class Row:
 
     def end(self):
         """Everything it installed goes, and nothing of it is left."""
-        for slug in ("asker", "py-agent"):
-            self.run("remove", slug, "--yes")
+        for slug, what in (("asker", "MCP"), ("py-agent", "agent")):
+            result = self.run("remove", slug)
+            harness.check(f"{self.name}: {slug} is removed", result.code == 0
+                          or not self.results.get(what), result)
 
 
 class World:
