@@ -117,17 +117,26 @@ key_lane_io_changes(const struct key_lane_world *world)
 	       world->upstreams.counters.closed - world->trimmed;
 }
 
+static bool
+key_lane_io_is_crowd(const struct key_lane_world *world)
+{
+	return world->is_crowd ||
+	       key_lane_io_changes(world) >= KEY_LANE_IO_CROWD;
+}
+
 /* A handshake needs tens of kilobytes for a moment, a connection some for as
  * long as it lives; what a crowd of them left free inside the heap goes back
- * once it is over. */
+ * while it comes, and once more when it is over. */
 static void
 key_lane_io_trim(struct key_lane_world *world, uint64_t now_ms)
 {
-	if (key_lane_io_changes(world) < KEY_LANE_IO_CROWD ||
-	    now_ms < world->trim_ms)
+	uint64_t changes = key_lane_io_changes(world);
+
+	if (!key_lane_io_is_crowd(world) || now_ms < world->trim_ms)
 		return;
 	(void)malloc_trim(0); /* 0: nothing to give */
-	world->trimmed += key_lane_io_changes(world);
+	world->is_crowd = changes >= KEY_LANE_IO_CROWD;
+	world->trimmed += changes;
 	world->trim_ms = now_ms + KEY_LANE_IO_TRIM_MS;
 }
 
@@ -138,7 +147,7 @@ key_lane_io_keep_time(struct key_lane_world *world)
 	const struct timeval tick = event_loop_timeval(DEADLINE_WHEEL_TICK_MS);
 	bool armed = world->lane_wheel.armed > 0 ||
 		     world->upstream_wheel.armed > 0 ||
-		     key_lane_io_changes(world) >= KEY_LANE_IO_CROWD;
+		     key_lane_io_is_crowd(world);
 
 	if (armed && !event_pending(world->tick, EV_TIMEOUT, NULL))
 		(void)event_add(world->tick, &tick);

@@ -64,6 +64,7 @@ struct key_lane_world {
 	struct key_lane_counters counters;
 	struct key_lane_line line;
 	uint64_t trimmed, trim_ms; /* changes then; not before */
+	bool is_crowd;             /* many changes before that */
 	char *scratch;             /* one frame: what passes through */
 	/* The broker broke the rules of lane.h: the process ends. */
 	void (*on_broken)(void *context);

@@ -19,8 +19,12 @@
 #include "common/log.h"
 #include "llm-broker/key/upstream_pool.h"
 
+/* Of one provider at one time: one takes twice the memory of a connection
+ * that is there. Those that come behind resume the sessions of these. */
+#define UPSTREAM_HANDSHAKES_MAX 128U
+
 static const char *const upstream_states[] = {"new", "lookup", "parent", "dial",
-    "through", "handshake", "busy", "idle", "closed"};
+    "through", "turn", "handshake", "busy", "idle", "closed"};
 
 void
 upstream_enter(
@@ -31,6 +35,21 @@ upstream_enter(
 	    LOG_TEXT("from", upstream_states[upstream->state]),
 	    LOG_TEXT("to", upstream_states[state]), LOG_TEXT("why", why));
 	upstream->state = state;
+}
+
+/* It leaves the handshake, or its place among those that wait for one. */
+static void
+upstream_leave_turn(struct upstream *upstream)
+{
+	struct upstream_site *site = upstream->site;
+
+	if (upstream->state == UPSTREAM_TURN)
+		TAILQ_REMOVE(&site->turn, upstream, wait);
+	if (upstream->state != UPSTREAM_HANDSHAKE)
+		return;
+	site->handshakes--;
+	if (!TAILQ_EMPTY(&site->turn))
+		event_active(&site->next, EV_TIMEOUT, 0);
 }
 
 void
@@ -50,6 +69,7 @@ upstream_close(struct upstream **upstream, const char *why)
 		TAILQ_REMOVE(&site->open, gone, link);
 	}
 	site->count--;
+	upstream_leave_turn(gone);
 	upstream_enter(gone, UPSTREAM_CLOSED, why);
 	deadline_wheel_clear(site->world->wheel, &gone->deadline);
 	dns_cancel(&gone->query);
@@ -92,6 +112,7 @@ static void
 upstream_ready(struct upstream *upstream)
 {
 	deadline_wheel_clear(upstream->site->world->wheel, &upstream->deadline);
+	upstream_leave_turn(upstream);
 	upstream_enter(upstream, UPSTREAM_BUSY, "ready");
 	upstream->user.on_ready(upstream->user.context);
 }
@@ -123,21 +144,47 @@ upstream_handshake(struct upstream *upstream)
 	upstream_ready(upstream);
 }
 
-/* The way to the provider is open. */
 static void
-upstream_connected(struct upstream *upstream)
+upstream_greet(struct upstream *upstream)
 {
-	if (upstream->site->tls == NULL) {
-		upstream_ready(upstream);
-		return;
-	}
 	if (upstream_tls_new(upstream->site->tls, &upstream->wire,
 		&upstream->tls) != RESULT_OK) {
 		upstream_fail(upstream, LANE_FAILED_TLS, "out of memory");
 		return;
 	}
+	upstream_leave_turn(upstream);
+	upstream->site->handshakes++;
 	upstream_enter(upstream, UPSTREAM_HANDSHAKE, "connected");
 	upstream_handshake(upstream);
+}
+
+void
+upstream_on_next(evutil_socket_t fd, short what, void *context)
+{
+	struct upstream_site *site = context;
+	struct upstream *upstream;
+
+	(void)fd;
+	(void)what;
+	while (site->handshakes < UPSTREAM_HANDSHAKES_MAX &&
+	       (upstream = TAILQ_FIRST(&site->turn)) != NULL)
+		upstream_greet(upstream); /* its turn ends in any case */
+}
+
+/* The way to the provider is open. */
+static void
+upstream_connected(struct upstream *upstream)
+{
+	struct upstream_site *site = upstream->site;
+
+	if (site->tls == NULL) {
+		upstream_ready(upstream);
+	} else if (site->handshakes < UPSTREAM_HANDSHAKES_MAX) {
+		upstream_greet(upstream);
+	} else {
+		TAILQ_INSERT_TAIL(&site->turn, upstream, wait);
+		upstream_enter(upstream, UPSTREAM_TURN, "connected");
+	}
 }
 
 /* --- the loop --- */
@@ -166,6 +213,7 @@ upstream_on_event(evutil_socket_t fd, short what, void *context)
 	case UPSTREAM_PARENT:
 	case UPSTREAM_DIAL:
 	case UPSTREAM_THROUGH:
+	case UPSTREAM_TURN: /* it is read in its turn */
 	case UPSTREAM_CLOSED:
 		return;
 	}

@@ -29,6 +29,7 @@ enum upstream_state {
 	UPSTREAM_PARENT,    /* lookup of the corporate proxy's name */
 	UPSTREAM_DIAL,      /* of a judged address */
 	UPSTREAM_THROUGH,   /* the same through the corporate proxy */
+	UPSTREAM_TURN,      /* others shake hands first */
 	UPSTREAM_HANDSHAKE, /* TLS */
 	UPSTREAM_BUSY,      /* serves a call */
 	UPSTREAM_IDLE,      /* in the pool */
@@ -42,9 +43,8 @@ struct upstream_world {
 	const struct key_config *config;
 	struct deadline_wheel *wheel; /* fires upstream_on_deadline */
 	struct upstream_counters {
-		uint64_t dialed, handshakes, resumed, reused, stale, failed;
-		uint64_t closed;
-		uint64_t sent, received; /* bytes of TLS, of ended ones */
+		uint64_t dialed, handshakes, resumed, reused, stale;
+		uint64_t failed, closed, sent, received; /* TLS of ended ones */
 	} counters;
 };
 
@@ -57,26 +57,26 @@ struct upstream_site {
 	const struct key_config_provider *provider;
 	struct upstream_tls_context *tls; /* NULL: in the clear, keyless */
 	struct upstream_list idle;        /* newest first */
-	struct upstream_list open;        /* all others */
-	size_t idle_count, count;
+	struct upstream_list open;        /* all others; of these: */
+	struct upstream_list turn;        /* in this state, oldest first */
+	struct event next;                /* one of them has its turn */
+	size_t idle_count, count, handshakes;
 	uint64_t generation; /* older connections do not rest any more */
 };
 
-/* What the call that has a connection is told. Nothing is told before the
- * function that asked returned. */
+/* What its call is told, never before the function that asked returned. */
 struct upstream_user {
 	void (*on_ready)(void *context); /* it is BUSY now */
 	/* It did not become ready, and is gone: forget the pointer. */
 	void (*on_failed)(
 	    enum lane_failure failure, const char *detail, void *context);
-	/* While BUSY: bytes or the end may be there, or what was unsent went
-	 * out. */
+	/* While BUSY: bytes, the end or room may be there. */
 	void (*on_event)(void *context);
 	void *context;
 };
 
 struct upstream {
-	TAILQ_ENTRY(upstream) link;
+	TAILQ_ENTRY(upstream) link, wait;
 	struct upstream_site *site;
 	enum upstream_state state;
 	struct upstream_user user;
@@ -102,8 +102,7 @@ void upstream_close(struct upstream **upstream, const char *why);
 /* For the wheel: a deadline that lies in a struct upstream passed. */
 void upstream_on_deadline(struct upstream *upstream);
 
-/* While BUSY. RESULT_NEED_MORE, RESULT_EOF (ended in order), or
- * RESULT_CLOSED. */
+/* While BUSY. RESULT_NEED_MORE, _EOF (ended in order) or _CLOSED. */
 enum result upstream_read(
     struct upstream *upstream, void *bytes, size_t size, size_t *len_r);
 /* All of it, or RESULT_CLOSED. Not while upstream_unsent. */
@@ -113,7 +112,8 @@ enum result upstream_write(
 bool upstream_has_more(const struct upstream *upstream);
 size_t upstream_unsent(const struct upstream *upstream);
 
-/* For upstream_pool.c. */
+/* For upstream_pool.c; the first is the callback of a site's next. */
+void upstream_on_next(evutil_socket_t fd, short what, void *context);
 void upstream_enter(
     struct upstream *upstream, enum upstream_state state, const char *why);
 

@@ -23,6 +23,9 @@ upstream_pool_init(struct upstream_site *site, struct upstream_world *world,
 	site->tls = tls;
 	TAILQ_INIT(&site->idle);
 	TAILQ_INIT(&site->open);
+	TAILQ_INIT(&site->turn);
+	(void)event_assign(
+	    &site->next, world->base, -1, 0, upstream_on_next, site);
 }
 
 static void
@@ -39,6 +42,7 @@ upstream_pool_free(struct upstream_site *site)
 {
 	upstream_pool_drop(&site->idle, "the end");
 	upstream_pool_drop(&site->open, "the end");
+	(void)event_del(&site->next);
 	upstream_tls_context_free(&site->tls);
 }
 

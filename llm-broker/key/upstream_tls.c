@@ -437,6 +437,10 @@ upstream_tls_handshake(
 		else if (result != RESULT_NEED_MORE)
 			result = RESULT_CLOSED;
 		ERR_clear_error();
+		/* Many may wait at one time: without the 16 KiB they wrote
+		 * from. */
+		if (result == RESULT_NEED_MORE)
+			(void)SSL_free_buffers(tls->ssl); /* 0: in use */
 		return result;
 	}
 	if (SSL_get_verify_result(tls->ssl) == X509_V_OK &&

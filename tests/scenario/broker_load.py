@@ -197,8 +197,11 @@ def crowd():
     asyncio.run(hostile.all())
     result = json.loads(running.communicate(timeout=60)[0])
     most = watch.end()
-    print("# " + json.dumps({**result, "rss_kb": most}))
-    wanted = STREAMS * (SECONDS // 10 - 1) * (0.3 if SANITIZED else 0.8)
+    # On a machine that others use as well, whatever sleeps wakes late.
+    pace = min(1, len(watch.samples) / (watch.samples[-1][0] / 0.1))
+    print("# " + json.dumps({**result, "rss_kb": most, "pace": pace}))
+    wanted = STREAMS * (SECONDS // 10 - 1) * pace * (
+        0.3 if SANITIZED else 0.8)
     check(f"{STREAMS} streams at one time for {SECONDS} s: all are served",
           result["failed"] == 0 and result["calls"] >= wanted, result)
     check("those that were not good were told so", not hostile.odd and all(
