@@ -167,8 +167,13 @@ upstream_on_next(evutil_socket_t fd, short what, void *context)
 	(void)fd;
 	(void)what;
 	while (site->handshakes < UPSTREAM_HANDSHAKES_MAX &&
-	       (upstream = TAILQ_FIRST(&site->turn)) != NULL)
-		upstream_greet(upstream); /* its turn ends in any case */
+	       (upstream = TAILQ_FIRST(&site->turn)) != NULL) {
+		/* It has waited for others: its own time begins now. */
+		deadline_wheel_arm(site->world->wheel, &upstream->deadline,
+		    event_loop_now_ms() +
+			(uint64_t)site->world->config->connect_timeout_ms);
+		upstream_greet(upstream); /* it leaves the list anyhow */
+	}
 }
 
 /* The way to the provider is open. */

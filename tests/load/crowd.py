@@ -25,7 +25,7 @@ from harness import check
 TOOLS = os.path.join(harness.BUILD, "tests")
 UP, UP_PORT = "127.0.0.31", 18444
 # What a tunnel may cost in the proxy, and a stream in broker and llm-key.
-TUNNEL_KB, STREAM_KB = 4, 40
+TUNNEL_KB, STREAM_KB = 4, 28
 RATE = 5000  # attempts in a second that are offered
 
 
