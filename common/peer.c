@@ -26,6 +26,7 @@
 #define PEER_QUEUE_BYTES (1U << 20)
 #define PEER_QUEUE_FDS 256U
 #define PEER_OPTIONS_MAX (1U << 20)
+#define PEER_CROWD_MS 10U
 
 struct peer_queued {
 	struct peer_queued *next;
@@ -40,7 +41,7 @@ struct peer {
 	enum ipc_state state;
 	struct peer_handlers handlers;
 	void *context;
-	struct event *on_read, *on_write, *on_overflow;
+	struct event *on_read, *on_write, *on_overflow, *on_crowd;
 	struct peer_queued *first, **last;
 	size_t queued, queued_bytes, queued_fds;
 	unsigned busy; /* inside a handler: memory must stay */
@@ -71,6 +72,7 @@ peer_quiet(struct peer *peer)
 	(void)event_del(peer->on_read);
 	(void)event_del(peer->on_write);
 	(void)event_del(peer->on_overflow);
+	(void)event_del(peer->on_crowd);
 	while (peer->first != NULL)
 		peer_queue_drop_first(peer);
 }
@@ -84,6 +86,8 @@ peer_destroy(struct peer *peer)
 		event_free(peer->on_write);
 	if (peer->on_overflow != NULL)
 		event_free(peer->on_overflow);
+	if (peer->on_crowd != NULL)
+		event_free(peer->on_crowd);
 	fd_close(&peer->fd);
 	free(peer);
 }
@@ -168,6 +172,29 @@ peer_read(evutil_socket_t fd, short what, void *context)
 	peer_leave(peer);
 }
 
+/* More descriptors of this user are under way than our limit of open files,
+ * whichever of its processes sent them and whoever is to take them. It
+ * passes, and no event tells of it. */
+static bool
+peer_is_crowded(enum result result)
+{
+	return result == RESULT_SYSTEM && errno == ETOOMANYREFS;
+}
+
+/* When the first of the queue is tried again. */
+static void
+peer_await(struct peer *peer, bool crowded)
+{
+	const struct timeval moment = event_loop_timeval(PEER_CROWD_MS);
+
+	if (crowded || peer->first == NULL)
+		(void)event_del(peer->on_write);
+	if ((crowded && event_add(peer->on_crowd, &moment) != 0) ||
+	    (!crowded && peer->first != NULL &&
+		event_add(peer->on_write, NULL) != 0))
+		peer_end(peer, RESULT_SYSTEM, "no event for what waits");
+}
+
 static void
 peer_write(evutil_socket_t fd, short what, void *context)
 {
@@ -175,12 +202,13 @@ peer_write(evutil_socket_t fd, short what, void *context)
 	struct peer_queued *next;
 	enum result result = RESULT_OK;
 
+	(void)fd; /* none, when it is tried again */
 	(void)what;
 	peer->busy++;
 	while (peer->first != NULL && result == RESULT_OK) {
 		next = peer->first;
-		result = fd_send(
-		    (int)fd, next->bytes, next->len, next->fds, next->fd_count);
+		result = fd_send(peer->fd, next->bytes, next->len, next->fds,
+		    next->fd_count);
 		if (result == RESULT_OK)
 			peer_queue_drop_first(peer);
 	}
@@ -188,9 +216,10 @@ peer_write(evutil_socket_t fd, short what, void *context)
 	 * be read, and the read event will find the end. */
 	while (result == RESULT_CLOSED && peer->first != NULL)
 		peer_queue_drop_first(peer);
-	if (peer->first == NULL)
-		(void)event_del(peer->on_write);
-	else if (result != RESULT_NEED_MORE)
+	if (peer->first == NULL || result == RESULT_NEED_MORE ||
+	    peer_is_crowded(result))
+		peer_await(peer, peer_is_crowded(result));
+	else
 		peer_end(peer, RESULT_SYSTEM, strerror(errno));
 	peer_leave(peer);
 }
@@ -232,8 +261,9 @@ peer_new(struct event_base *base, int fd, enum ipc_role self,
 	peer->on_write =
 	    event_new(base, fd, EV_WRITE | EV_PERSIST, peer_write, peer);
 	peer->on_overflow = event_new(base, -1, 0, peer_overflow, peer);
+	peer->on_crowd = event_new(base, -1, 0, peer_write, peer);
 	if (peer->on_read == NULL || peer->on_write == NULL ||
-	    peer->on_overflow == NULL ||
+	    peer->on_overflow == NULL || peer->on_crowd == NULL ||
 	    fd_set_nonblocking(fd, true) != RESULT_OK ||
 	    event_add(peer->on_read, NULL) != 0) {
 		peer_destroy(peer);
@@ -331,8 +361,9 @@ peer_send(struct peer *peer, const struct ipc_message *message)
 	result = peer->first != NULL ? RESULT_NEED_MORE
 				     : fd_send(peer->fd, peer->bytes, len,
 					   message->fds, message->fd_count);
-	return result == RESULT_NEED_MORE ? peer_queue(peer, len, message)
-					  : result;
+	return result == RESULT_NEED_MORE || peer_is_crowded(result)
+		   ? peer_queue(peer, len, message)
+		   : result;
 }
 
 /* Wait until fd is readable or the deadline (event_loop_now_ms) passed. */
