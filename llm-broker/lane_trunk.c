@@ -130,6 +130,15 @@ lane_trunk_take(struct lane_trunk *trunk)
 	return true;
 }
 
+/* Every whole record that may be taken. What is left is held, or less than
+ * one, so that there is room for a read. */
+static void
+lane_trunk_take_all(struct lane_trunk *trunk)
+{
+	while (trunk->fd >= 0 && lane_trunk_take(trunk))
+		continue;
+}
+
 /* One read. False: nothing more is there. */
 static bool
 lane_trunk_receive(struct lane_trunk *trunk)
@@ -164,13 +173,16 @@ lane_trunk_drain(struct lane_trunk *trunk)
 	if (trunk->is_reading || trunk->is_held || trunk->fd < 0)
 		return;
 	trunk->is_reading = true;
+	lane_trunk_take_all(trunk); /* what was held */
 	for (unsigned turn = 0; more && turn < LANE_TRUNK_TURNS; turn++) {
+		if (trunk->fd < 0 || trunk->is_held)
+			break;
 		more = lane_trunk_receive(trunk);
-		while (trunk->fd >= 0 && lane_trunk_take(trunk))
-			continue;
-		more = more && trunk->fd >= 0 && !trunk->is_held;
+		lane_trunk_take_all(trunk);
 	}
 	trunk->is_reading = false;
+	if (trunk->fd < 0)
+		return;
 	if (trunk->in.len == 0)
 		buffer_clear(&trunk->in);
 	if (trunk->is_held) /* what it waits for comes on another socket */

@@ -317,14 +317,43 @@ test_lane_trunk_too_long(void **state)
 	cmocka_unit_test_setup_teardown(test_lane_trunk_##name, \
 	    test_lane_trunk_setup, test_lane_trunk_teardown)
 
+/* More than it may hold waits behind one that is held; then one message comes
+ * after the other. */
+static void
+test_lane_trunk_held_full(void **state)
+{
+	static char text[16384], bytes[sizeof(text) + 64];
+	size_t len;
+
+	(void)state;
+	memset(text, 'x', sizeof(text) - 1);
+	lane_trunk_unseat(&test_lane_trunk.seats[2]); /* hears none of it */
+	for (unsigned i = 0; i < 8; i++) {
+		len = test_lane_trunk_record(bytes, 3, 3, text);
+		test_lane_trunk_say(bytes, len);
+	}
+	len = test_lane_trunk_record(bytes, 1, 3, "last");
+	test_lane_trunk_say(bytes, len);
+	for (unsigned i = 0; i < 3; i++) {
+		test_lane_trunk_turn();
+		test_lane_trunk_expect("");
+		assert_true(test_lane_trunk.trunk.is_held);
+		lane_trunk_heard(&test_lane_trunk.trunk);
+	}
+	for (unsigned i = 0; i < 4; i++)
+		test_lane_trunk_turn();
+	assert_int_equal(test_lane_trunk.ends, 0);
+	test_lane_trunk_expect("1last ");
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {TEST_LANE_TRUNK(pieces),
-	    TEST_LANE_TRUNK(after), TEST_LANE_TRUNK(left),
-	    TEST_LANE_TRUNK(cannot_be), TEST_LANE_TRUNK(closed),
-	    TEST_LANE_TRUNK(together), TEST_LANE_TRUNK(room),
-	    TEST_LANE_TRUNK(too_long)};
+	    TEST_LANE_TRUNK(after), TEST_LANE_TRUNK(held_full),
+	    TEST_LANE_TRUNK(left), TEST_LANE_TRUNK(cannot_be),
+	    TEST_LANE_TRUNK(closed), TEST_LANE_TRUNK(together),
+	    TEST_LANE_TRUNK(room), TEST_LANE_TRUNK(too_long)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
