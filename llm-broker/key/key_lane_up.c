@@ -48,6 +48,9 @@ key_lane_up_read(struct key_lane_io *io)
 	if ((size_t)got < room && !io->is_hung_up)
 		io->is_drained = io->is_short = true;
 	key_lane_take_apart(&io->lane, scratch, (size_t)got);
+	/* Its end came with the last of the body, and comes no more. */
+	if (io->is_hung_up && io->lane.apart == 0)
+		event_active(&io->on_read, EV_CLOSED, 0);
 	return true;
 }
 

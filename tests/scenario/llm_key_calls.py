@@ -10,6 +10,7 @@ import threading
 import time
 
 import harness
+import lane_trunk
 import llm_key_client
 import llm_key_world as world
 from harness import check
@@ -514,6 +515,21 @@ def cancelled():
           harness.wait_until(
               lambda: place.key.stats()["connections"] == 0, 1))
     check("and is counted", place.key.stats()["cancelled"] == 1)
+    body = b"x" * (lane_trunk.BODY_MAX + 9000)
+    lane = place.key.lane()
+    lane.open("one", llm_key_client.head(
+        world.authority(place.port), "POST", "/", body), body,
+        send_body=False)
+    lane.body(body[:lane_trunk.BODY_MAX])
+    harness.wait_until(lambda: len(place.server.heads) == 2, 3)
+    os.kill(place.key.process.pid, signal.SIGSTOP)
+    lane.body(body[lane_trunk.BODY_MAX:])
+    lane.close()
+    os.kill(place.key.process.pid, signal.SIGCONT)
+    check("also one that closes right behind the last of its body",
+          harness.wait_until(
+              lambda: place.key.stats()["cancelled"] == 2, 1),
+          place.key.stats())
     silent = socket.socket()
     silent.bind(("127.0.0.1", 0))
     silent.listen(1)
