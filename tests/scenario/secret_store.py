@@ -181,7 +181,7 @@ def searched(secret):
           len(held) > 2 and not any(secret in h for h in held.values()), held)
     check("and the search sees the supervisor's memory",
           mark in held[process.pid], held)
-    check("nor does one hold the memfd", not secret_search.memfds())
+    check("nor does one hold the memfd", not secret_search.memfds(secret))
     out, err = process.communicate(timeout=60)
     check("the tool had it", json.loads(out).get("result") == len(secret),
           (out, err))

@@ -66,11 +66,13 @@ def inside(pid):
         return False
 
 
-def memfds():
+def memfds(*texts):
+    """Who holds a memfd with one of the texts; other runs hold their own."""
     held = []
     for link in glob.glob("/proc/[0-9]*/fd/*"):
         try:
-            if "agentnode-secret" in os.readlink(link):
+            if "agentnode-secret" in os.readlink(link) and any(
+                    text.encode() in read(link) for text in texts):
                 held.append(link)
         except OSError:
             continue
