@@ -185,7 +185,7 @@ fd_send_result(ssize_t done, size_t len)
 {
 	if (done >= 0)
 		return (size_t)done == len ? RESULT_OK : RESULT_INTERNAL;
-	if (errno == EAGAIN || errno == EWOULDBLOCK)
+	if (errno == EAGAIN || errno == ETOOMANYREFS)
 		return RESULT_NEED_MORE;
 	if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)
 		return RESULT_CLOSED;

@@ -41,7 +41,9 @@ enum result fd_sealed_memfd(
 bool fd_is_sealed(int fd);
 
 /* One datagram with up to FD_PASS_MAX descriptors. NEED_MORE = would block
- * (the socket's own mode decides); RESULT_CLOSED = nobody reads any more.
+ * (the socket's own mode decides), or, with errno ETOOMANYREFS, that more
+ * descriptors of this user are under way than our limit of open files, be
+ * it between others; RESULT_CLOSED = nobody reads any more.
  * Received descriptors are close-on-exec; a truncated datagram or control
  * message closes them all and is RESULT_TOO_LONG. A zero-length datagram
  * or EOF is RESULT_EOF. */

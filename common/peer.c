@@ -26,7 +26,6 @@
 #define PEER_QUEUE_BYTES (1U << 20)
 #define PEER_QUEUE_FDS 256U
 #define PEER_OPTIONS_MAX (1U << 20)
-#define PEER_CROWD_MS 10U
 
 struct peer_queued {
 	struct peer_queued *next;
@@ -172,35 +171,14 @@ peer_read(evutil_socket_t fd, short what, void *context)
 	peer_leave(peer);
 }
 
-/* More descriptors of this user are under way than our limit of open files,
- * whichever of its processes sent them and whoever is to take them. It
- * passes, and no event tells of it. */
-static bool
-peer_is_crowded(enum result result)
-{
-	return result == RESULT_SYSTEM && errno == ETOOMANYREFS;
-}
-
-/* When the first of the queue is tried again. */
-static void
-peer_await(struct peer *peer, bool crowded)
-{
-	const struct timeval moment = event_loop_timeval(PEER_CROWD_MS);
-
-	if (crowded || peer->first == NULL)
-		(void)event_del(peer->on_write);
-	if ((crowded && event_add(peer->on_crowd, &moment) != 0) ||
-	    (!crowded && peer->first != NULL &&
-		event_add(peer->on_write, NULL) != 0))
-		peer_end(peer, RESULT_SYSTEM, "no event for what waits");
-}
-
 static void
 peer_write(evutil_socket_t fd, short what, void *context)
 {
+	static const struct timeval moment = {0, 10000};
 	struct peer *peer = context;
 	struct peer_queued *next;
 	enum result result = RESULT_OK;
+	bool crowded;
 
 	(void)fd; /* none, when it is tried again */
 	(void)what;
@@ -216,10 +194,15 @@ peer_write(evutil_socket_t fd, short what, void *context)
 	 * be read, and the read event will find the end. */
 	while (result == RESULT_CLOSED && peer->first != NULL)
 		peer_queue_drop_first(peer);
-	if (peer->first == NULL || result == RESULT_NEED_MORE ||
-	    peer_is_crowded(result))
-		peer_await(peer, peer_is_crowded(result));
-	else
+	/* Of that no event tells, but it passes. */
+	crowded = result == RESULT_NEED_MORE && errno == ETOOMANYREFS;
+	if (peer->first == NULL || crowded)
+		(void)event_del(peer->on_write);
+	if (result == RESULT_NEED_MORE &&
+	    event_add(crowded ? peer->on_crowd : peer->on_write,
+		crowded ? &moment : NULL) == 0)
+		result = RESULT_OK;
+	if (peer->first != NULL && result != RESULT_OK)
 		peer_end(peer, RESULT_SYSTEM, strerror(errno));
 	peer_leave(peer);
 }
@@ -361,9 +344,8 @@ peer_send(struct peer *peer, const struct ipc_message *message)
 	result = peer->first != NULL ? RESULT_NEED_MORE
 				     : fd_send(peer->fd, peer->bytes, len,
 					   message->fds, message->fd_count);
-	return result == RESULT_NEED_MORE || peer_is_crowded(result)
-		   ? peer_queue(peer, len, message)
-		   : result;
+	return result == RESULT_NEED_MORE ? peer_queue(peer, len, message)
+					  : result;
 }
 
 /* Wait until fd is readable or the deadline (event_loop_now_ms) passed. */
