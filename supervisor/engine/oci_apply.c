@@ -112,18 +112,20 @@ oci_apply_remove(int dir_fd, const char *name)
 
 /* ---- places ---- */
 
-/* The folder that path is in, and its last part. */
+/* The folder that path is in, and its last part, which is a name in it. */
 static int
 oci_apply_parent(int root, const char *path, const char **name_r)
 {
 	char folder[TREE_STREAM_PATH_MAX + 1];
 	const char *slash = strrchr(path, '/');
 
-	if (slash == NULL) {
-		*name_r = path;
-		return fcntl(root, F_DUPFD_CLOEXEC, 3);
+	*name_r = slash == NULL ? path : slash + 1;
+	if (oci_apply_is_dots(*name_r)) {
+		errno = EINVAL;
+		return -1;
 	}
-	*name_r = slash + 1;
+	if (slash == NULL)
+		return fcntl(root, F_DUPFD_CLOEXEC, 3);
 	memcpy(folder, path, (size_t)(slash - path));
 	folder[slash - path] = '\0';
 	return oci_apply_open(root, folder, O_PATH | O_DIRECTORY);
@@ -250,6 +252,14 @@ oci_apply_hard(struct oci_apply *apply, int parent, const char *name)
 	return RESULT_OK;
 }
 
+/* What should go is not there, or it lies behind a link or a file. Whatever
+ * else went wrong, nobody has looked. */
+static bool
+oci_apply_is_absent(void)
+{
+	return errno == ENOENT || errno == ENOTDIR || errno == ELOOP;
+}
+
 /* Only what lower layers left: it is there or it is not. */
 static enum result
 oci_apply_gone(struct oci_apply *apply)
@@ -264,12 +274,12 @@ oci_apply_gone(struct oci_apply *apply)
 			   : oci_apply_fail(apply, "cannot be emptied", errno);
 	parent = oci_apply_parent(apply->root, apply->path, &name);
 	if (parent < 0)
-		return RESULT_OK;
-	if (apply->header.type == LAYER_STREAM_REMOVE)
+		result = RESULT_SYSTEM;
+	else if (apply->header.type == LAYER_STREAM_REMOVE)
 		result = oci_apply_remove(parent, name);
-	else if (faccessat(parent, name, F_OK, AT_SYMLINK_NOFOLLOW) == 0)
+	else
 		result = oci_apply_clear(parent, name, 0);
-	if (result != RESULT_OK && errno != ENOTDIR && errno != ELOOP)
+	if (result != RESULT_OK && !oci_apply_is_absent())
 		return oci_apply_fail(apply, "cannot be removed", errno);
 	return RESULT_OK;
 }

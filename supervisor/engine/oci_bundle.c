@@ -44,27 +44,47 @@ static const struct {
 	{"nosuid", "noexec", "nodev", "mode=1777", OCI_BUNDLE_SHM}},
 };
 
+/* Without memory there is no list, and so no bundle: never one that lacks
+ * an entry. */
+static void
+oci_bundle_put(json_t **list, json_t *value)
+{
+	if (json_array_append_new(*list, value) == 0)
+		return;
+	json_decref(*list);
+	*list = NULL;
+}
+
+static void
+oci_bundle_set(json_t **object, const char *key, json_t *value)
+{
+	if (json_object_set_new(*object, key, value) == 0)
+		return;
+	json_decref(*object);
+	*object = NULL;
+}
+
 static json_t *
 oci_bundle_list(const char *const *words)
 {
 	json_t *list = json_array();
 
 	for (; *words != NULL; words++)
-		(void)json_array_append_new(list, json_string(*words));
+		oci_bundle_put(&list, json_string(*words));
 	return list;
 }
 
 static void
-oci_bundle_mount(json_t *mounts, const char *target, const char *type,
+oci_bundle_mount(json_t **mounts, const char *target, const char *type,
     const char *source, const char *const *options)
 {
-	(void)json_array_append_new(mounts,
+	oci_bundle_put(mounts,
 	    json_pack("{s:s, s:s, s:s, s:o}", "destination", target, "type",
 		type, "source", source, "options", oci_bundle_list(options)));
 }
 
 static void
-oci_bundle_tmpfs(json_t *mounts, const struct run_argv_input *input,
+oci_bundle_tmpfs(json_t **mounts, const struct run_argv_input *input,
     const struct run_argv_tmpfs *tmpfs)
 {
 	char size[40], mode[16], uid[24], gid[24];
@@ -92,24 +112,24 @@ oci_bundle_places(const struct oci_bundle_spec *spec)
 
 	for (size_t i = 0;
 	     i < sizeof(oci_bundle_mounts) / sizeof(oci_bundle_mounts[0]); i++)
-		oci_bundle_mount(mounts, oci_bundle_mounts[i].target,
+		oci_bundle_mount(&mounts, oci_bundle_mounts[i].target,
 		    oci_bundle_mounts[i].type, oci_bundle_mounts[i].type,
 		    oci_bundle_mounts[i].options);
 	for (size_t i = 0; i < input->tmpfs_count; i++)
-		oci_bundle_tmpfs(mounts, input, &input->tmpfs[i]);
+		oci_bundle_tmpfs(&mounts, input, &input->tmpfs[i]);
 	for (size_t i = 0; i < input->mount_count; i++) {
 		(void)snprintf(
 		    source, sizeof(source), "%s%zu", spec->volumes, i);
-		oci_bundle_mount(
-		    mounts, input->mounts[i].target, "bind", source, read_only);
+		oci_bundle_mount(&mounts, input->mounts[i].target, "bind",
+		    source, read_only);
 	}
 	return mounts;
 }
 
 static void
-oci_bundle_limit(json_t *limits, const char *type, uint64_t value)
+oci_bundle_limit(json_t **limits, const char *type, uint64_t value)
 {
-	(void)json_array_append_new(
+	oci_bundle_put(
 	    limits, json_pack("{s:s, s:I, s:I}", "type", type, "hard",
 			(json_int_t)value, "soft", (json_int_t)value));
 }
@@ -121,15 +141,14 @@ oci_bundle_process(const struct oci_bundle_spec *spec)
 	json_t *sets = json_object(), *limits = json_array();
 
 	for (size_t i = 0; oci_bundle_sets[i] != NULL; i++)
-		(void)json_object_set_new(
-		    sets, oci_bundle_sets[i], json_array());
-	oci_bundle_limit(limits, "RLIMIT_CORE", 0);
-	oci_bundle_limit(limits, "RLIMIT_NOFILE", input->files);
-	oci_bundle_limit(limits, "RLIMIT_NPROC", input->pids);
-	oci_bundle_limit(limits, "RLIMIT_MSGQUEUE", 0);
-	oci_bundle_limit(limits, "RLIMIT_RTPRIO", 0);
+		oci_bundle_set(&sets, oci_bundle_sets[i], json_array());
+	oci_bundle_limit(&limits, "RLIMIT_CORE", 0);
+	oci_bundle_limit(&limits, "RLIMIT_NOFILE", input->files);
+	oci_bundle_limit(&limits, "RLIMIT_NPROC", input->pids);
+	oci_bundle_limit(&limits, "RLIMIT_MSGQUEUE", 0);
+	oci_bundle_limit(&limits, "RLIMIT_RTPRIO", 0);
 	if (spec->data_max != 0)
-		oci_bundle_limit(limits, "RLIMIT_DATA", spec->data_max);
+		oci_bundle_limit(&limits, "RLIMIT_DATA", spec->data_max);
 	return json_pack("{s:b, s:{s:I, s:I, s:i, s:[]}, s:[s, s], s:[], s:s, "
 			 "s:o, s:b, s:o}",
 	    "terminal", 0, "user", "uid", (json_int_t)input->uid, "gid",
@@ -144,16 +163,15 @@ oci_bundle_linux(const struct oci_bundle_spec *spec)
 	json_t *spaces = json_array(), *all;
 
 	for (size_t i = 0; oci_bundle_spaces[i] != NULL; i++)
-		(void)json_array_append_new(
-		    spaces, json_pack("{s:s}", "type", oci_bundle_spaces[i]));
+		oci_bundle_put(
+		    &spaces, json_pack("{s:s}", "type", oci_bundle_spaces[i]));
 	/* Ports from 0 in this namespace: direct mode listens on 443. */
 	all = json_pack("{s:o, s:{s:s}, s:o, s:o, s:s}", "namespaces", spaces,
 	    "sysctl", "net.ipv4.ip_unprivileged_port_start", "0", "maskedPaths",
 	    oci_bundle_list(oci_bundle_masked), "readonlyPaths",
 	    oci_bundle_list(oci_bundle_frozen), "rootfsPropagation", "private");
 	if (spec->cgroup != NULL)
-		(void)json_object_set_new(
-		    all, "cgroupsPath", json_string(spec->cgroup));
+		oci_bundle_set(&all, "cgroupsPath", json_string(spec->cgroup));
 	return all;
 }
 

@@ -72,3 +72,14 @@ oci_image_layers(const json_t *config, struct oci_image_layers *layers_r)
 	layers_r->count = json_array_size(list);
 	return RESULT_OK;
 }
+
+bool
+oci_image_comes_again(const struct oci_image_layers *layers, size_t index)
+{
+	for (size_t i = index + 1; i < layers->count; i++) {
+		if (strcmp(layers->layers[i].hex, layers->layers[index].hex) ==
+		    0)
+			return true;
+	}
+	return false;
+}

@@ -31,6 +31,8 @@ enum result oci_image_config(
 /* Does an index (an image of several platforms) name this manifest? */
 bool oci_image_index_has(
     const json_t *index, const struct oci_image_digest *manifest);
+/* Is a layer named again further up? An image may have one twice. */
+bool oci_image_comes_again(const struct oci_image_layers *layers, size_t index);
 /* The layers of a configuration, by the digest of the unpacked tar. */
 enum result oci_image_layers(
     const json_t *config, struct oci_image_layers *layers_r);

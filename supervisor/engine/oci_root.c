@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -34,6 +35,9 @@
 #define OCI_ROOT_BYTES_MAX (32ULL << 30)
 #define OCI_ROOT_FILES_MAX 1000000
 #define OCI_ROOT_TIMEOUT_S 600U
+/* How long another start may unpack: ten minutes. */
+#define OCI_ROOT_PAUSE_NS 20000000L
+#define OCI_ROOT_ROUNDS 30000U
 
 struct oci_root {
 	const struct config *config;
@@ -202,7 +206,6 @@ oci_root_layer(struct oci_root *root, int source, const char *hex)
 	if (result == RESULT_OK)
 		result = oci_apply(
 		    root->fd, stream, root->detail, root->detail_size);
-	(void)unlinkat(source, hex, 0); /* needed no more */
 	return result;
 }
 
@@ -241,8 +244,11 @@ oci_root_fill(struct oci_root *root)
 	    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (root->fd < 0 || fchmod(root->fd, 0755) != 0)
 		return oci_root_fail(root, RESULT_SYSTEM, "has no place");
-	for (size_t i = 0; i < layers.count && result == RESULT_OK; i++)
+	for (size_t i = 0; i < layers.count && result == RESULT_OK; i++) {
 		result = oci_root_layer(root, source, layers.layers[i].hex);
+		if (!oci_image_comes_again(&layers, i)) /* needed no more */
+			(void)unlinkat(source, layers.layers[i].hex, 0);
+	}
 	if (result == RESULT_OK)
 		result = oci_root_judge(root);
 	return result;
@@ -309,18 +315,23 @@ oci_root_folder(struct state_dir *roots_r, struct json_fault *fault)
 	return result;
 }
 
+/* RESULT_TIMEOUT: somebody else had it all the time. */
 static enum result
-oci_root_lock(const struct state_dir *roots, int how, int *lock_r)
+oci_root_lock(const struct state_dir *roots, unsigned rounds, int *lock_r)
 {
-	int status;
+	const struct timespec pause = {.tv_nsec = OCI_ROOT_PAUSE_NS};
 
 	*lock_r = openat(roots->fd, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (*lock_r < 0)
 		return RESULT_SYSTEM;
-	do
-		status = flock(*lock_r, how);
-	while (status != 0 && errno == EINTR);
-	return status == 0 ? RESULT_OK : RESULT_SYSTEM;
+	while (flock(*lock_r, LOCK_EX | LOCK_NB) != 0) {
+		if (errno != EWOULDBLOCK && errno != EINTR)
+			return RESULT_SYSTEM;
+		if (rounds-- == 0)
+			return RESULT_TIMEOUT;
+		(void)nanosleep(&pause, NULL);
+	}
+	return RESULT_OK;
 }
 
 enum result
@@ -347,7 +358,11 @@ oci_root_open(const struct config *config, const struct engine_host *host,
 	}
 	result = oci_root_find(&root, root_fd_r);
 	if (result == RESULT_NOT_FOUND) {
-		result = oci_root_lock(&root.roots, LOCK_EX, &lock);
+		result = oci_root_lock(&root.roots, OCI_ROOT_ROUNDS, &lock);
+		if (result == RESULT_TIMEOUT)
+			(void)snprintf(detail_r, detail_size,
+			    "another start has been unpacking the image for "
+			    "ten minutes: end it, and try again");
 		if (result == RESULT_OK) /* somebody may have been first */
 			result = oci_root_find(&root, root_fd_r);
 		if (result == RESULT_NOT_FOUND) {
@@ -374,7 +389,7 @@ oci_root_gc(json_t *report)
 	if (oci_root_folder(&roots, &fault) != RESULT_OK)
 		return;
 	/* Somebody unpacks: what is half there is his. */
-	if (oci_root_lock(&roots, LOCK_EX | LOCK_NB, &lock) == RESULT_OK)
+	if (oci_root_lock(&roots, 0, &lock) == RESULT_OK)
 		list = fdopendir(fcntl(roots.fd, F_DUPFD_CLOEXEC, 3));
 	while (list != NULL && (entry = readdir(list)) != NULL) {
 		bool gone;

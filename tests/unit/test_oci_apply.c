@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -187,6 +188,14 @@ test_oci_apply_stays_inside(void **state)
 	    {LAYER_STREAM_FILE, "../x", "out"},
 	    {LAYER_STREAM_FILE, "/x", "out"},
 	    {LAYER_STREAM_FILE, "a/../../x", "out"},
+	    {LAYER_STREAM_FILE, "..", "out"},
+	    {LAYER_STREAM_DIR, "..", ""},
+	    {LAYER_STREAM_DIR, "a/.", ""},
+	    {LAYER_STREAM_REMOVE, "..", ""},
+	    {LAYER_STREAM_REMOVE, "a/..", ""},
+	    {LAYER_STREAM_EMPTY, "..", ""},
+	    {LAYER_STREAM_EMPTY, ".", ""},
+	    {LAYER_STREAM_HARD, "hard", ".."},
 	};
 	struct test_oci_apply *test = *state;
 	int fd = test_oci_apply_stream();
@@ -212,6 +221,39 @@ test_oci_apply_stays_inside(void **state)
 	assert_int_equal(fstatat(test->top, "x", &info, 0), -1);
 	assert_int_equal(fstatat(test->top, "out/secret", &info, 0), 0);
 	assert_int_equal(info.st_nlink, 1);
+}
+
+/* What cannot be looked at was not removed. */
+static void
+test_oci_apply_short(void **state)
+{
+	static const enum layer_stream_type types[] = {
+	    LAYER_STREAM_REMOVE, LAYER_STREAM_EMPTY};
+	struct test_oci_apply *test = *state;
+	int fd = test_oci_apply_stream();
+	struct rlimit before, low;
+	struct stat info;
+
+	test_oci_apply_put(fd, LAYER_STREAM_FILE, 0644, "dir/secret", "s");
+	assert_int_equal(test_oci_apply_do(test, fd), RESULT_OK);
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &before), 0);
+	for (size_t i = 0; i < 2; i++) {
+		enum result result;
+
+		fd = test_oci_apply_stream();
+		test_oci_apply_put(fd, types[i], 0,
+		    types[i] == LAYER_STREAM_EMPTY ? "dir" : "dir/secret", "");
+		test_oci_apply_put(fd, LAYER_STREAM_END, 0, "", "");
+		low = before;
+		low.rlim_cur = (rlim_t)fd + 2; /* the stream's own, no more */
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &low), 0);
+		result = oci_apply(
+		    test->root, fd, test->detail, sizeof(test->detail));
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &before), 0);
+		(void)close(fd);
+		assert_int_not_equal(result, RESULT_OK);
+	}
+	assert_int_equal(fstatat(test->root, "dir/secret", &info, 0), 0);
 }
 
 static void
@@ -260,6 +302,8 @@ main(void)
 	    cmocka_unit_test_setup_teardown(test_oci_apply_removes,
 		test_oci_apply_setup, test_oci_apply_teardown),
 	    cmocka_unit_test_setup_teardown(test_oci_apply_stays_inside,
+		test_oci_apply_setup, test_oci_apply_teardown),
+	    cmocka_unit_test_setup_teardown(test_oci_apply_short,
 		test_oci_apply_setup, test_oci_apply_teardown),
 	    cmocka_unit_test_setup_teardown(test_oci_apply_malformed,
 		test_oci_apply_setup, test_oci_apply_teardown),

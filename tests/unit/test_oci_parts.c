@@ -287,6 +287,57 @@ test_oci_parts_bundle(void **state)
 	assert_null(config);
 }
 
+static long test_oci_parts_left; /* allocations that are granted */
+
+static void *
+test_oci_parts_malloc(size_t size)
+{
+	return test_oci_parts_left-- > 0 ? malloc(size) : NULL;
+}
+
+/* Whichever allocation fails: all of the bundle or none of it. */
+static void
+test_oci_parts_memory(void **state)
+{
+	struct run_argv_input input = test_oci_parts_input();
+	struct oci_bundle_spec spec = {.input = &input,
+	    .root = "/place/root",
+	    .volumes = "/place/volume",
+	    .cgroup = "/group",
+	    .data_max = 4096};
+	json_t *whole = NULL, *config = NULL;
+	enum result result = RESULT_BAD;
+	long granted = 0;
+
+	(void)state;
+	assert_int_equal(oci_bundle_make(&spec, &whole), RESULT_OK);
+	json_set_alloc_funcs(test_oci_parts_malloc, free);
+	while (result != RESULT_OK) {
+		assert_null(config);
+		assert_true(granted < 10000);
+		test_oci_parts_left = granted++;
+		result = oci_bundle_make(&spec, &config);
+	}
+	json_set_alloc_funcs(malloc, free);
+	assert_true(granted > 100);
+	assert_true(json_equal(whole, config));
+	json_decref(config);
+	json_decref(whole);
+}
+
+/* An image may have a layer twice: its file is needed until the last. */
+static void
+test_oci_parts_twice(void **state)
+{
+	static struct oci_image_layers layers = {
+	    3, {{TEST_HEX}, {TEST_OTHER}, {TEST_HEX}}};
+
+	(void)state;
+	assert_true(oci_image_comes_again(&layers, 0));
+	assert_false(oci_image_comes_again(&layers, 1));
+	assert_false(oci_image_comes_again(&layers, 2));
+}
+
 static void
 test_oci_parts_texts(void **state)
 {
@@ -314,6 +365,8 @@ main(void)
 	    cmocka_unit_test(test_oci_parts_marks),
 	    cmocka_unit_test(test_oci_parts_subids),
 	    cmocka_unit_test(test_oci_parts_bundle),
+	    cmocka_unit_test(test_oci_parts_memory),
+	    cmocka_unit_test(test_oci_parts_twice),
 	    cmocka_unit_test(test_oci_parts_texts),
 	};
 
