@@ -313,6 +313,13 @@ cgroup_make(const struct cgroup *groups, const struct cgroup_limits *limits,
 	return result;
 }
 
+void
+cgroup_make_join(const struct cgroup_dir *dir, char *path_r, size_t size)
+{
+	(void)snprintf(path_r, size, "%s/%s", dir->path,
+	    dir->controllers[0] == '\0' ? "cgroup.procs" : "tasks");
+}
+
 /* "4:memory:/name" of the group's own hierarchy, and its name. */
 static bool
 cgroup_make_is_line(

@@ -31,6 +31,11 @@ void cgroup_make_rest(struct cgroup *groups);
 enum result cgroup_make(const struct cgroup *groups,
     const struct cgroup_limits *limits, char *detail_r, size_t detail_size);
 
+/* The file of a group in which a process of one thread writes "0" to be
+ * inside. On v1 it moves itself alone, for which the kernel need not wait
+ * until no process of the machine is between fork and exec. */
+void cgroup_make_join(const struct cgroup_dir *dir, char *path_r, size_t size);
+
 /* Is pid in all of them? RESULT_MISMATCH names one it is not in. */
 enum result cgroup_make_check(const struct cgroup *groups, pid_t pid,
     struct cgroup *groups_r, char *detail_r, size_t detail_size);

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/cgroup_make.h"
 #include "supervisor/sandbox_plan.h"
 
 #define NATIVE_PLAN_HOSTNAME "sandbox"
@@ -222,7 +223,7 @@ native_plan_header(
 	    NATIVE_PLAN_HOSTNAME);
 	(void)snprintf(launch->home, sizeof(launch->home), "%s", home);
 	for (size_t i = 0; i < native->groups.count; i++)
-		memcpy(launch->groups[i], native->groups.dirs[i].path,
+		cgroup_make_join(&native->groups.dirs[i], launch->groups[i],
 		    sizeof(launch->groups[i]));
 	native_plan_limits(launch, plan);
 	return native_plan_hosts(launch, &plan->input);

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/cgroup_make.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/oci_subid.h"
 #include "supervisor/sandbox_plan.h"
@@ -166,8 +167,8 @@ oci_plan_groups(struct oci_plan *oci)
 		return RESULT_OK;
 	}
 	for (size_t i = 0; i < oci->groups.count; i++)
-		(void)snprintf(place->joins[i], sizeof(place->joins[i]),
-		    "%s/cgroup.procs", oci->groups.dirs[i].path);
+		cgroup_make_join(&oci->groups.dirs[i], place->joins[i],
+		    sizeof(place->joins[i]));
 	place->join_count = oci->groups.count;
 	return RESULT_OK;
 }

@@ -265,8 +265,11 @@ host_group_enter(const struct host_group *group)
 {
 	int error = 0;
 
+	/* "tasks" of v1 moves this one thread, at once; the other file makes
+	 * the kernel wait for every process between fork and exec. */
 	for (unsigned i = 0; i < group->count && error == 0; i++)
-		error = host_group_write(group->dirs[i], "cgroup.procs", "0");
+		error = host_group_write(group->dirs[i],
+		    group->is_unified ? "cgroup.procs" : "tasks", "0");
 	return error;
 }
 

@@ -53,7 +53,7 @@ struct native_launch {
 	uint32_t group_count, limit_count, hosts_len, step_count;
 	char hostname[NATIVE_LAUNCH_NAME_MAX];
 	char home[INIT_PATH_MAX]; /* of the one user */
-	/* Control groups to join, made by the supervisor. */
+	/* Files whose writer joins a control group (cgroup_make.h). */
 	char groups[NATIVE_LAUNCH_GROUPS_MAX][NATIVE_LAUNCH_GROUP_MAX];
 	struct native_launch_limit limits[NATIVE_LAUNCH_LIMITS_MAX];
 	char hosts[NATIVE_LAUNCH_HOSTS_MAX]; /* the hosts file */

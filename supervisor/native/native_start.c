@@ -4,8 +4,9 @@
  *
  *   read the sealed record, and the sources of the view (as root)
  *   clone into new user, mount, pid, net, IPC and UTS namespaces
- *   outside: map the one user, join the control groups, wait
- *   inside: build the view, become the user, give up all, become init
+ *   outside: map the one user, wait
+ *   inside: join the control groups, build the view, become the user, give
+ *     up all, become init
  *
  * It dies with agentnode, and the sandbox dies with it. It reads nothing
  * that the sandbox wrote.
@@ -39,11 +40,7 @@
 #define NATIVE_START_SEALS \
 	(F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-/* What the launcher tells its child, one byte each, in this order. */
-enum native_start_word {
-	NATIVE_START_MAPPED = 'm', /* the user is mapped */
-	NATIVE_START_JOINED = 'j', /* it is in its control groups */
-};
+#define NATIVE_START_MAPPED 'm' /* to the child: the user is mapped */
 
 /* The kernel's struct clone_args, first version. */
 struct native_start_clone {
@@ -74,9 +71,9 @@ native_start_record(void)
 }
 
 static void
-native_start_tell(int fd, enum native_start_word word)
+native_start_tell(int fd)
 {
-	char byte = (char)word;
+	char byte = NATIVE_START_MAPPED;
 
 	if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1)
 		native_fail("the sandbox's first process died early", "", 0);
@@ -84,7 +81,7 @@ native_start_tell(int fd, enum native_start_word word)
 
 /* The other end is gone: so is the launcher, and this ends too. */
 static void
-native_start_await(int fd, enum native_start_word word)
+native_start_await(int fd)
 {
 	char byte;
 	ssize_t got;
@@ -92,7 +89,7 @@ native_start_await(int fd, enum native_start_word word)
 	do
 		got = recv(fd, &byte, 1, 0);
 	while (got < 0 && errno == EINTR);
-	if (got != 1 || byte != (char)word)
+	if (got != 1 || byte != NATIVE_START_MAPPED)
 		_exit(NATIVE_LAUNCH_EXIT_START);
 }
 
@@ -107,39 +104,44 @@ native_start_alone(int fd)
 		_exit(NATIVE_LAUNCH_EXIT_START);
 }
 
-static _Noreturn void
-native_start_inside(
-    const struct native_launch *launch, struct native_trees *trees, int fd)
+/* By the launcher: inside nobody may, nor are they there. */
+static void
+native_start_groups(const struct native_launch *launch, int *fds_r)
 {
-	native_start_await(fd, NATIVE_START_MAPPED);
+	for (uint32_t i = 0; i < launch->group_count; i++) {
+		fds_r[i] =
+		    open(launch->groups[i], O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
+		if (fds_r[i] < 0)
+			native_fail("cannot join", launch->groups[i], errno);
+	}
+}
+
+/* This process, which has one thread. */
+static void
+native_start_join(const struct native_launch *launch, const int *fds)
+{
+	for (uint32_t i = 0; i < launch->group_count; i++) {
+		if (write(fds[i], "0", 1) != 1)
+			native_fail("cannot join", launch->groups[i], errno);
+		(void)close(fds[i]);
+	}
+}
+
+static _Noreturn void
+native_start_inside(const struct native_launch *launch,
+    struct native_trees *trees, const int *groups, int fd)
+{
+	native_start_join(launch, groups);
+	native_start_await(fd);
 	native_enter_user(launch);
 	/* While the host's /proc is still there. */
 	native_enter_spaces(launch);
 	native_build_build(launch, trees);
-	native_start_await(fd, NATIVE_START_JOINED);
 	if (unshare(CLONE_NEWCGROUP) != 0)
 		native_fail("no control group namespace", "", errno);
 	native_enter_last(launch);
 	native_start_alone(fd);
 	native_enter_init();
-}
-
-static void
-native_start_join(const struct native_launch *launch, pid_t pid)
-{
-	char path[NATIVE_LAUNCH_GROUP_MAX + 32], text[32];
-	int len = snprintf(text, sizeof(text), "%ld\n", (long)pid);
-
-	for (uint32_t i = 0; i < launch->group_count; i++) {
-		int fd;
-
-		(void)snprintf(
-		    path, sizeof(path), "%s/cgroup.procs", launch->groups[i]);
-		fd = open(path, O_WRONLY | O_NOFOLLOW | O_CLOEXEC);
-		if (fd < 0 || write(fd, text, (size_t)len) != len)
-			native_fail("cannot join", path, errno);
-		(void)close(fd);
-	}
 }
 
 static void
@@ -149,9 +151,7 @@ native_start_outside(const struct native_launch *launch, pid_t pid, int fd)
 
 	native_idmap_write(pid, launch->uid, rootless ? geteuid() : launch->uid,
 	    launch->gid, rootless ? getegid() : launch->gid, rootless);
-	native_start_tell(fd, NATIVE_START_MAPPED);
-	native_start_join(launch, pid);
-	native_start_tell(fd, NATIVE_START_JOINED);
+	native_start_tell(fd);
 }
 
 /* Nothing of the sandbox's stays with the launcher: an end is seen. */
@@ -179,11 +179,12 @@ native_start(void)
 	const struct native_launch *launch = native_start_record();
 	struct native_start_clone args = {
 	    .flags = NATIVE_START_SPACES, .exit_signal = SIGCHLD};
-	int ends[2];
+	int ends[2], groups[NATIVE_LAUNCH_GROUPS_MAX];
 	long pid;
 
 	if (launch->rootless == 0)
 		native_tree_open(launch, &trees);
+	native_start_groups(launch, groups);
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
 		native_fail("no socket pair", "", errno);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
@@ -193,7 +194,7 @@ native_start(void)
 		    "", errno);
 	if (pid == 0) {
 		(void)close(ends[0]);
-		native_start_inside(launch, &trees, ends[1]);
+		native_start_inside(launch, &trees, groups, ends[1]);
 	}
 	(void)close(ends[1]);
 	native_start_outside(launch, (pid_t)pid, ends[0]);
