@@ -81,7 +81,7 @@ sandbox_tick(struct sandbox *sandbox, enum sandbox_state state)
 		enum sandbox_state state;
 		enum start_step ends, begins;
 	} rows[] = {{SANDBOX_AUDIT, START_IMAGE, START_RECORD},
-	    {SANDBOX_HELLO, START_RECORD, START_ENGINE},
+	    {SANDBOX_HELLO, START_IMAGE, START_ENGINE},
 	    {SANDBOX_LISTENERS, START_ENGINE, START_WALLS},
 	    {SANDBOX_CHECKS, START_WALLS, START_CHECKS},
 	    {SANDBOX_IMPORT, START_CHECKS, START_FILES},
@@ -278,14 +278,23 @@ sandbox_begin(struct sandbox *sandbox, const struct config *config,
 		sandbox_close(sandbox, fault.code, fault.detail);
 		return;
 	}
+	/* A plan may have taken long (an image was unpacked): what is timed
+	 * from here on does not begin before it. */
+	(void)event_base_update_cache_time(sandbox->base);
 	/* Beside the sandbox of a run, those of its tools have no log. */
 	if (strcmp(sandbox->plan.kind, "tool") != 0)
 		log_set_sandbox(sandbox->plan.lock.id);
 	audit_on_end(sandbox->audit, sandbox_on_ledger, sandbox);
-	if (sandbox->ledger_waits && sandbox->plan.engine->client_is_launcher)
-		sandbox_enter(sandbox, SANDBOX_HELLO, "planned");
-	else
+	if (!sandbox->plan.engine->client_is_launcher) {
 		sandbox_enter(sandbox, SANDBOX_AUDIT, "planned");
+		return;
+	}
+	/* A launcher is ours as much as init is: it is started while the
+	 * record is on its way to disk, and go waits for that. */
+	if (!sandbox->ledger_waits)
+		sandbox_steps_launch(sandbox);
+	if (sandbox->state == SANDBOX_NEW)
+		sandbox_enter(sandbox, SANDBOX_HELLO, "planned");
 }
 
 enum result

@@ -26,6 +26,7 @@ sandbox_steps_on_launch(enum result result, const char *detail, void *context)
 	struct sandbox *sandbox = context;
 
 	sandbox->recorded = result == RESULT_OK;
+	start_clock_end(sandbox->clock, START_RECORD);
 	if (!sandbox->recorded)
 		sandbox_close(sandbox, "audit_failed", detail);
 	else if (sandbox->state == SANDBOX_AUDIT)
@@ -39,11 +40,12 @@ void
 sandbox_steps_launch(struct sandbox *sandbox)
 {
 	json_t *record = sandbox_plan_record(&sandbox->plan);
-	enum result result =
-	    record == NULL ? RESULT_NO_MEMORY
-			   : audit_submit(sandbox->audit, "launch", record,
-				 sandbox_steps_on_launch, sandbox);
+	enum result result = RESULT_NO_MEMORY;
 
+	start_clock_begin(sandbox->clock, START_RECORD);
+	if (record != NULL)
+		result = audit_submit(sandbox->audit, "launch", record,
+		    sandbox_steps_on_launch, sandbox);
 	json_decref(record);
 	if (result != RESULT_OK)
 		sandbox_close(sandbox, "audit_failed",
