@@ -2,7 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """A root is what its digest says or it is not used: layers that leave the
 image, layers with another digest, roots that are half there, roots that
-somebody changed, an unpacking that is killed."""
+somebody changed, an unpacking that is killed, an image store that somebody
+changed."""
+import base64
+import glob
 import hashlib
 import io
 import os
@@ -13,7 +16,9 @@ import tarfile
 
 import harness
 import oci_case
+import private_engine
 from harness import check
+from hostile_image import Entry, Image
 from unpack_client import Unpack, contents, memfd
 
 DIR, FILE, LINK, HARD, REMOVE, EMPTY = (b"D", b"F", b"L", b"H", b"R", b"E")
@@ -135,4 +140,64 @@ check("a link in place of a root is refused", said.code == 125, said)
 os.unlink(case.root())
 os.makedirs(os.path.join(case.root(), "root"), mode=0o755)
 refused("a directory without a seal is no root", "changed")
+
+# --- a store that somebody changed ---------------------------------------------
+private_engine.enter()
+STORE = "/var/lib/containers/storage"
+image = Image([Entry("usr/share/mark", b"a" * 64, mode=0o644)], again=True)
+case = oci_case.OciHome(image=image.load(private_engine.podman))
+
+
+def meta(key):
+    """The store's copy of what an image says."""
+    name = base64.b64encode(key.encode()).decode()
+    return f"{STORE}/overlay-images/{image.id}/={name}"
+
+
+def write(path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+
+
+def forged(label, paths, change, *words):
+    before = {}
+    for path in paths:
+        with open(path, "rb") as file:
+            before[path] = file.read()
+        write(path, change(before[path]))
+    check(f"{label}: it is another", before and all(
+        change(data) != data for data in before.values()), paths)
+    said = case.agentnode("exec", "--", "/bin/sh", "-c", "echo it runs")
+    check(f"{label}: refused", said.code == 125 and "image_refused" in said.err
+          and "it runs" not in said.out
+          and all(word in said.err for word in words), said)
+    check(f"{label}: there is no root of it", not os.path.exists(case.root())
+          and not os.listdir(case.roots()), case.roots())
+    for path, data in before.items():
+        write(path, data)
+
+
+def swap(data):
+    """Another one of the same length that is still JSON."""
+    return data.replace(b"amd64", b"arm64").replace(
+        b'"schemaVersion": 2', b'"schemaVersion": 1')
+
+
+forged("a manifest of another digest", [meta(f"manifest-{image.digest}")],
+       swap, "another digest")
+forged("a configuration of another digest", [meta(f"sha256:{image.id}")], swap)
+marks = glob.glob(f"{STORE}/overlay/*/diff/usr/share/mark")
+check("the store has the layer twice", len(marks) == 2, marks)
+forged("a layer with another file", marks, lambda data: b"b" * len(data))
+tells = [f"{STORE}/overlay-layers/{one.split('/')[-5]}.tar-split.gz"
+         for one in marks]
+for one in tells:
+    os.rename(one, one + ".away")
+forged("a layer with another file and nothing that tells of it", marks,
+       lambda data: b"b" * len(data))
+for one in tells:
+    os.rename(one + ".away", one)
+said = case.agentnode("exec", "--", "/bin/sh", "-c", "cat /usr/share/mark")
+check("the unchanged store is used, with a layer that it has twice",
+      said.code == 0 and "a" * 64 in said.out, said)
 harness.finish()

@@ -122,9 +122,10 @@ class Image:
     """blobs, manifest and digest of one image."""
 
     def __init__(self, entries=(), config=None, annotations=None,
-                 without=(), labels=None, docker=False, twin=None):
+                 without=(), labels=None, docker=False, twin=None,
+                 again=False):
         """twin: an image whose content this one shares; else its content
-        is its own."""
+        is its own. again: the last layer comes twice."""
         global _number
         _number += 1
         self.number = _number if twin is None else twin.number
@@ -132,6 +133,8 @@ class Image:
         layers = [layer(base_entries(without))]
         if entries:
             layers.append(layer(entries))
+        if again:
+            layers.append(layers[-1])
         settings = {"Cmd": ["/bin/sh"], **(config or {})}
         if labels:
             settings["Labels"] = labels

@@ -9,10 +9,11 @@ from harness import check
 
 
 class OciHome:
-    def __init__(self, runtime="auto"):
+    def __init__(self, runtime="auto", image=None):
         self.home = harness.folder("agentnode-home-")
         self.env = harness.environment(self.home)
-        for key, value in (("image", engine_case.image()), ("engine", "oci"),
+        self.image = image or engine_case.image()
+        for key, value in (("image", self.image), ("engine", "oci"),
                            ("runtime", runtime)):
             done = self.agentnode("config", "set", f"sandbox.{key}", value)
             if done.code != 0:
@@ -38,7 +39,7 @@ class OciHome:
     def root(self):
         """The directory of the pinned image."""
         return os.path.join(self.roots(),
-                            engine_case.image().partition("@sha256:")[2])
+                            self.image.partition("@sha256:")[2])
 
 
 def groups(run="*"):
