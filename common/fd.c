@@ -375,7 +375,7 @@ fd_is_listener(int fd)
 static int
 fd_accept_passed(int socket)
 {
-	size_t len, count = 0;
+	size_t len = 0, count = 0;
 	int fd = -1;
 	enum result result =
 	    fd_receive(socket, &(char){0}, 1, &len, &fd, 1, &count);

@@ -21,7 +21,7 @@
 #include "llm-broker/key/upstream_wire.h"
 
 #define UPSTREAM_TLS_BUNDLE_MAX (4U << 20) /* bytes of a CA bundle */
-#define UPSTREAM_TLS_SESSIONS_MAX 128U      /* kept per provider */
+#define UPSTREAM_TLS_SESSIONS_MAX 128U     /* kept per provider */
 #define UPSTREAM_TLS_WHY_MAX 128U
 
 /* Once, before confinement: no configuration file, error texts, entropy,

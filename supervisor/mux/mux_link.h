@@ -58,9 +58,9 @@ struct mux_stream {
 struct mux_link {
 	enum mux_link_side side;
 	bool hello_said, hello_heard, say_ping, say_pong;
-	uint32_t their_window; /* first of each stream */
+	uint32_t their_window;         /* first of each stream */
 	uint32_t our_next, their_last; /* even ids are the host's */
-	uint32_t pool; /* left of it */
+	uint32_t pool;                 /* left of it */
 	struct mux_stream streams[MUX_LINK_STREAMS];
 	unsigned used, next;                /* next: whose turn it is */
 	uint64_t answers[MUX_LINK_ANSWERS]; /* id, and above it done */
