@@ -6,8 +6,11 @@
  */
 #include "supervisor/engine/engine.h"
 
+#include <stdio.h>
 #include <string.h>
 
+#include "supervisor/engine/cgroup_make.h"
+#include "supervisor/engine/container_end.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox.h"
 #include "supervisor/sandbox_plan.h"
@@ -23,7 +26,7 @@ engine_of(const struct config *config, const struct sandbox_spec *spec)
 }
 
 enum result
-engine_open_container(const struct config *config, struct sandbox_plan *plan,
+engine_open_host(const struct config *config, struct sandbox_plan *plan,
     struct sandbox_plan_fault *fault)
 {
 	struct engine_host_fault host_fault;
@@ -34,15 +37,29 @@ engine_open_container(const struct config *config, struct sandbox_plan *plan,
 		return sandbox_plan_fail(
 		    fault, result, host_fault.code, "%s", host_fault.detail);
 	plan->host_open = true;
-	if (plan->host.memory.kind == ENGINE_MEMORY_DOCKER)
-		plan->engine = &engine_docker;
-	plan->no_limits = !plan->host.memory.limits;
-	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
-		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
-		    "limits_unavailable",
-		    "memory, process and CPU limits are not in force for "
-		    "containers here (rootless on cgroup v1?): boot with "
-		    "cgroup v2, or run as root, or accept it with `agentnode "
-		    "config set sandbox.overrides no_cgroup_limits`");
 	return RESULT_OK;
+}
+
+enum result
+engine_name_groups(struct sandbox_plan *plan, struct cgroup *groups,
+    struct sandbox_plan_fault *fault)
+{
+	char name[RUN_ARGV_NAME_MAX];
+
+	if (run_argv_name(plan->kind, plan->package, plan->lock.id, name,
+		sizeof(name)) != RESULT_OK)
+		return sandbox_plan_fail(fault, RESULT_BAD, "bad_spec",
+		    "kind or package of the sandbox must be letters, digits, "
+		    "'.', '_' and '-'");
+	(void)snprintf(plan->facts.name, sizeof(plan->facts.name),
+	    CGROUP_MAKE_PREFIX "%s", plan->lock.id);
+	cgroup_make_name(groups, plan->lock.id);
+	return RESULT_OK;
+}
+
+enum result
+engine_remove_groups(struct container_end *end, bool client_clean)
+{
+	(void)client_clean;
+	return container_end_remove_groups(end);
 }

@@ -77,8 +77,13 @@ extern const struct engine engine_oci;
 const struct engine *engine_of(
     const struct config *config, const struct sandbox_spec *spec);
 
-/* Both containers' open(). */
-enum result engine_open_container(const struct config *config,
+/* For tables that start a container: the engine and its image. */
+enum result engine_open_host(const struct config *config,
     struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r);
+/* For tables whose control groups are ours: their name, which is the run's;
+ * and that they are all there is to remove. */
+enum result engine_name_groups(struct sandbox_plan *plan, struct cgroup *groups,
+    struct sandbox_plan_fault *fault_r);
+enum result engine_remove_groups(struct container_end *end, bool client_clean);
 
 #endif

@@ -6,57 +6,39 @@
  * run_argv has them all.
  */
 #include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "supervisor/child.h"
 #include "supervisor/engine/container_end.h"
-#include "supervisor/engine/engine.h"
+#include "supervisor/engine/engine_container.h"
 #include "supervisor/engine/wall_table.h"
 #include "supervisor/init/init_connect.h"
 #include "supervisor/init/init_mux.h"
 #include "supervisor/sandbox_plan.h"
 
 static void
-engine_docker_input(struct sandbox_plan *plan)
+engine_docker_wire(struct sandbox_plan *plan)
 {
 	struct run_argv_input *input = &plan->input;
 
-	run_lock_id_file(&plan->host.files, plan->lock.id, plan->id_file,
-	    sizeof(plan->id_file));
-	input->dialect = RUN_ARGV_DOCKER;
-	input->client = plan->host.memory.client;
-	input->seccomp = plan->seccomp;
-	input->id_file = plan->id_file;
-	input->kind = plan->kind;
-	input->package = plan->package;
-	input->id = plan->lock.id;
-	input->image = plan->image;
-	input->memory = plan->limits.memory;
-	input->cpu_milli = plan->limits.cpu_milli;
 	input->entrypoint = INIT_WIRING_PROGRAM;
-	input->init_word = INIT_WORD_VOLUME;
 	input->mounts[input->mount_count++] =
 	    (struct run_argv_mount){plan->slot.volume, INIT_WIRING_DIR};
 	plan->place =
 	    (struct wiring_place){.dir = plan->slot.dir, .uid = input->uid};
-	if (plan->wiring != WIRING_MUX)
-		return;
-	input->init_word = INIT_MUX_WORD;
-	input->interactive = true;
+	input->interactive = plan->wiring == WIRING_MUX;
+	input->init_word =
+	    input->interactive ? INIT_MUX_WORD : INIT_WORD_VOLUME;
 }
 
 static enum result
 engine_docker_prepare(struct sandbox_plan *plan,
     const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
 {
-	enum result result = child_shared_path(
-	    "seccomp/agentnode.json", plan->seccomp, sizeof(plan->seccomp));
+	enum result result = engine_container_input(plan, fault);
 
 	(void)spec;
 	if (result != RESULT_OK)
-		return sandbox_plan_fail(fault, result, "seccomp_missing",
-		    "%s is not installed beside agentnode", plan->seccomp);
+		return result;
+	plan->input.dialect = RUN_ARGV_DOCKER;
 	result = control_slot_take(
 	    &plan->host, &plan->slot, fault->detail, sizeof(fault->detail));
 	if (result != RESULT_OK) {
@@ -64,32 +46,8 @@ engine_docker_prepare(struct sandbox_plan *plan,
 		    fault->code, sizeof(fault->code), "engine_failed");
 		return result;
 	}
-	engine_docker_input(plan);
-	plan->argv = calloc(1, sizeof(*plan->argv));
-	if (plan->argv == NULL)
-		return sandbox_plan_fail(
-		    fault, RESULT_NO_MEMORY, "internal", "out of memory");
-	result = run_argv_build(
-	    &plan->input, plan->argv, fault->detail, sizeof(fault->detail));
-	if (result != RESULT_OK) {
-		(void)snprintf(fault->code, sizeof(fault->code), "bad_spec");
-		return result;
-	}
-	(void)snprintf(
-	    plan->facts.name, sizeof(plan->facts.name), "%s", plan->argv->name);
-	return RESULT_OK;
-}
-
-static enum result
-engine_docker_start(struct sandbox_plan *plan, struct engine_start *start_r,
-    struct cgroup *groups_r, char *detail_r, size_t detail_size)
-{
-	(void)groups_r; /* the engine makes them */
-	(void)detail_r;
-	(void)detail_size;
-	*start_r =
-	    (struct engine_start){.argv = plan->argv->words, .more_fd = -1};
-	return RESULT_OK;
+	engine_docker_wire(plan);
+	return engine_container_words(plan, fault);
 }
 
 /* Who connected is in the groups of the container that the engine said it
@@ -135,9 +93,9 @@ const struct engine engine_docker = {
     .name = "docker",
     .wiring = WIRING_VOLUME,
     .may_mux = true,
-    .open = engine_open_container,
+    .open = engine_container_open,
     .prepare = engine_docker_prepare,
-    .start = engine_docker_start,
+    .start = engine_container_start,
     .find = engine_docker_find,
     .expect = engine_docker_expect,
     .remove = engine_docker_remove,

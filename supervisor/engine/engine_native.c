@@ -54,25 +54,20 @@ engine_native_prepare(struct sandbox_plan *plan,
     const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
 {
 	struct native_plan *native = plan->native;
-	char name[RUN_ARGV_NAME_MAX];
+	enum result result;
 
 	if (plan->input.mount_count > 0)
 		return sandbox_plan_fail(fault, RESULT_REFUSED, "bad_spec",
 		    "a native sandbox has no engine, so it has no volumes");
-	if (run_argv_name(plan->kind, plan->package, plan->lock.id, name,
-		sizeof(name)) != RESULT_OK)
-		return sandbox_plan_fail(fault, RESULT_BAD, "bad_spec",
-		    "kind or package of the sandbox must be letters, digits, "
-		    "'.', '_' and '-'");
-	(void)snprintf(plan->facts.name, sizeof(plan->facts.name),
-	    CGROUP_MAKE_PREFIX "%s", plan->lock.id);
+	result = engine_name_groups(plan, &native->groups, fault);
+	if (result != RESULT_OK)
+		return result;
 	if (child_program_path(ENGINE_NATIVE_PROGRAM, native->program,
 		sizeof(native->program)) != RESULT_OK)
 		return sandbox_plan_fail(fault, RESULT_NOT_FOUND,
 		    "start_failed",
 		    ENGINE_NATIVE_PROGRAM " is not installed beside agentnode");
 	native->words[0] = native->program;
-	cgroup_make_name(&native->groups, plan->lock.id);
 	return native_plan_fill(plan, spec->view, fault);
 }
 
@@ -115,13 +110,6 @@ engine_native_expect(
 	expected->allowed_count = native->allowed_count;
 }
 
-static enum result
-engine_native_remove(struct container_end *end, bool client_clean)
-{
-	(void)client_clean;
-	return container_end_remove_groups(end);
-}
-
 const struct engine engine_native = {
     .name = "native",
     .wiring = WIRING_FD,
@@ -130,6 +118,6 @@ const struct engine engine_native = {
     .start = engine_native_start,
     .find = engine_native_find,
     .expect = engine_native_expect,
-    .remove = engine_native_remove,
+    .remove = engine_remove_groups,
     .client_is_launcher = true,
 };

@@ -56,15 +56,11 @@ static enum result
 engine_oci_open(const struct config *config, struct sandbox_plan *plan,
     struct sandbox_plan_fault *fault)
 {
-	struct engine_host_fault host_fault;
 	char detail[400] = "";
-	enum result result =
-	    engine_host_open(config, plan->image, &plan->host, &host_fault);
+	enum result result = engine_open_host(config, plan, fault);
 
 	if (result != RESULT_OK)
-		return sandbox_plan_fail(
-		    fault, result, host_fault.code, "%s", host_fault.detail);
-	plan->host_open = true;
+		return result;
 	if (oci_plan_new(&plan->oci) != RESULT_OK)
 		return sandbox_plan_fail(
 		    fault, RESULT_NO_MEMORY, "internal", "out of memory");
@@ -88,18 +84,11 @@ static enum result
 engine_oci_prepare(struct sandbox_plan *plan, const struct sandbox_spec *spec,
     struct sandbox_plan_fault *fault)
 {
-	char name[RUN_ARGV_NAME_MAX];
+	enum result result =
+	    engine_name_groups(plan, &plan->oci->groups, fault);
 
 	(void)spec;
-	if (run_argv_name(plan->kind, plan->package, plan->lock.id, name,
-		sizeof(name)) != RESULT_OK)
-		return sandbox_plan_fail(fault, RESULT_BAD, "bad_spec",
-		    "kind or package of the sandbox must be letters, digits, "
-		    "'.', '_' and '-'");
-	(void)snprintf(plan->facts.name, sizeof(plan->facts.name),
-	    CGROUP_MAKE_PREFIX "%s", plan->lock.id);
-	cgroup_make_name(&plan->oci->groups, plan->lock.id);
-	return oci_plan_fill(plan, fault);
+	return result == RESULT_OK ? oci_plan_fill(plan, fault) : result;
 }
 
 static enum result
@@ -140,13 +129,6 @@ engine_oci_expect(
 	expected->hides_init = true;
 }
 
-static enum result
-engine_oci_remove(struct container_end *end, bool client_clean)
-{
-	(void)client_clean;
-	return container_end_remove_groups(end);
-}
-
 const struct engine engine_oci = {
     .name = "container",
     .wiring = WIRING_FD,
@@ -155,6 +137,6 @@ const struct engine engine_oci = {
     .start = engine_oci_start,
     .find = engine_oci_find,
     .expect = engine_oci_expect,
-    .remove = engine_oci_remove,
+    .remove = engine_remove_groups,
     .client_is_launcher = true,
 };

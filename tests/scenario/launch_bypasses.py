@@ -750,8 +750,8 @@ def b122_one_launcher():
                                   recursive=True)
             if re.search(rf"\b{call}\(", engine_case.text(path)))
     check("b122: one place builds a command line for workloads",
-          callers["run_argv_build"] == ["engine_docker.c",
-                                        "engine_podman.c", "run_argv.c",
+          callers["run_argv_build"] == ["engine_container.c",
+                                        "run_argv.c",
                                         "runtime_probe.c"], callers)
     check("b122: the ways in are known", set(callers["sandbox_start"]) == {
         "agent_run_parts.c", "exec_run.c", "install_build.c", "mcp_run.c",
