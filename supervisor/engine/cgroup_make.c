@@ -480,7 +480,8 @@ void
 cgroup_make_gc(const struct engine_files *files, json_t *report)
 {
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
-	size_t count = run_lock_stale(files, stale, RUN_LOCK_STALE_MAX);
+	size_t count =
+	    run_lock_stale(files, RUN_LOCK_ALL, stale, RUN_LOCK_STALE_MAX);
 
 	for (size_t i = 0; i < count; i++) {
 		const char *name = stale[i].facts.name;

@@ -39,6 +39,7 @@ engine_docker_prepare(struct sandbox_plan *plan,
 	if (result != RESULT_OK)
 		return result;
 	plan->input.dialect = RUN_ARGV_DOCKER;
+	plan->facts.docker = true;
 	result = control_slot_take(
 	    &plan->host, &plan->slot, fault->detail, sizeof(fault->detail));
 	if (result != RESULT_OK) {

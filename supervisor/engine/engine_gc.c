@@ -19,6 +19,12 @@
 #define ENGINE_GC_TIMEOUT_MS 20000U
 #define ENGINE_GC_TRIES 3U
 
+_Static_assert(
+    RUN_LOCK_STALE_MAX + ENGINE_WORDS_OWN <= ENGINE_WORDS_MAX &&
+	RUN_LOCK_STALE_MAX * (RUN_LOCK_NAME_MAX + ENGINE_WORDS_FILTER) <=
+	    ENGINE_WORDS_TEXT_MAX,
+    "one that is not asked for would be taken for gone");
+
 enum engine_gc_state {
 	ENGINE_GC_REMOVE, /* one `rm --force` for all */
 	ENGINE_GC_ASK,    /* docker: is one of them left? */
@@ -51,6 +57,13 @@ engine_gc_again(struct engine_gc *gc)
 	struct timeval now = {0, 0};
 
 	(void)event_add(gc->again, &now);
+}
+
+enum run_lock_whose
+engine_gc_whose(const struct engine_host *host)
+{
+	return host->memory.kind == ENGINE_MEMORY_DOCKER ? RUN_LOCK_DOCKER
+							 : RUN_LOCK_PODMAN;
 }
 
 /* What the runtime may have kept of the next container that is known by
@@ -254,8 +267,8 @@ engine_gc_start(struct event_base *base, const struct engine_host *host,
 	cgroup_make_gc(&host->files, NULL);
 	/* No client is known where nothing but native sandboxes start. */
 	if (host->memory.client[0] != '\0')
-		gc->count =
-		    run_lock_stale(&host->files, gc->stale, RUN_LOCK_STALE_MAX);
+		gc->count = run_lock_stale(&host->files, engine_gc_whose(host),
+		    gc->stale, RUN_LOCK_STALE_MAX);
 	gc->again = event_new(base, -1, 0, engine_gc_on_again, gc);
 	if (gc->again == NULL)
 		result = RESULT_NO_MEMORY;

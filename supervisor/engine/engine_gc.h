@@ -17,6 +17,7 @@
 
 #include "common/result.h"
 #include "supervisor/engine/engine_host.h"
+#include "supervisor/engine/run_lock.h"
 
 #define ENGINE_GC_FILLING "agentnode.filling"
 /* Beside a volume's _data: the lockfiles that name it (volume_users.h). */
@@ -33,6 +34,9 @@ enum result engine_gc_start(struct event_base *base,
     struct engine_gc **gc_r);
 /* Kills the call when it still runs. Accepts NULL, clears. */
 void engine_gc_free(struct engine_gc **gc);
+
+/* Whose stale runs an engine can judge. */
+enum run_lock_whose engine_gc_whose(const struct engine_host *host);
 
 /* Everything, waited for. *report_r (caller decrefs):
  * {"removed":[{"kind","name"}],"left":[{"kind","name","detail"}]}. */

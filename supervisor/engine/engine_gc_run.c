@@ -229,7 +229,8 @@ static void
 engine_gc_run_holders(const struct engine_files *files)
 {
 	struct run_lock_stale stale[RUN_LOCK_STALE_MAX];
-	size_t count = run_lock_stale(files, stale, RUN_LOCK_STALE_MAX);
+	size_t count =
+	    run_lock_stale(files, RUN_LOCK_ALL, stale, RUN_LOCK_STALE_MAX);
 
 	for (size_t i = 0; i < count; i++)
 		engine_gc_run_kill(&stale[i].facts);
@@ -242,7 +243,8 @@ engine_gc_run_files(const struct engine_host *host)
 	size_t count, forgotten;
 
 	do {
-		count = run_lock_stale(&host->files, stale, RUN_LOCK_STALE_MAX);
+		count = run_lock_stale(&host->files, engine_gc_whose(host),
+		    stale, RUN_LOCK_STALE_MAX);
 		forgotten = 0;
 		for (size_t i = 0; i < count; i++) {
 			if (cgroup_make_is_ours(stale[i].facts.name) ||

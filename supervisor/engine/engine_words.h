@@ -14,6 +14,8 @@
 #include "supervisor/engine/engine_memory.h"
 
 #define ENGINE_WORDS_MAX 32U
+#define ENGINE_WORDS_OWN 8U     /* at most, besides names; and NULL */
+#define ENGINE_WORDS_FILTER 32U /* at most, beside a name, and NUL */
 #define ENGINE_WORDS_TEXT_MAX 8192U
 
 /* NULL-terminated; names are borrowed. */

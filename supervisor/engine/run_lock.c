@@ -20,6 +20,8 @@
 
 #include "common/fd.h"
 
+#define RUN_LOCK_WORD_DOCKER "docker"
+
 static bool
 run_lock_is_id(const char *id)
 {
@@ -106,9 +108,10 @@ enum result
 run_lock_note(struct run_lock *lock, const struct run_lock_facts *facts)
 {
 	char text[RUN_LOCK_NAME_MAX + 128];
-	int len = snprintf(text, sizeof(text), "%s %" PRIu64 " %s\n",
+	int len = snprintf(text, sizeof(text), "%s %" PRIu64 " %s %s\n",
 	    facts->name, facts->socket,
-	    facts->container[0] != '\0' ? facts->container : "-");
+	    facts->container[0] != '\0' ? facts->container : "-",
+	    facts->docker ? RUN_LOCK_WORD_DOCKER : "-");
 	struct stat info;
 
 	if (len < 0 || (size_t)len >= sizeof(text))
@@ -176,11 +179,14 @@ run_lock_is_alive(const struct engine_files *files, const char *id)
 static void
 run_lock_facts_of(const char *text, struct run_lock_facts *facts_r)
 {
+	char engine[16] = "";
+
 	memset(facts_r, 0, sizeof(*facts_r));
-	if (sscanf(text, "%127s %" SCNu64 " %64[0-9a-f]", facts_r->name,
-		&facts_r->socket, facts_r->container) < 3 ||
-	    strlen(facts_r->container) != 64)
+	(void)sscanf(text, "%127s %" SCNu64 " %64s %15s", facts_r->name,
+	    &facts_r->socket, facts_r->container, engine);
+	if (strspn(facts_r->container, "0123456789abcdef") != 64)
 		facts_r->container[0] = '\0';
+	facts_r->docker = strcmp(engine, RUN_LOCK_WORD_DOCKER) == 0;
 }
 
 static bool
@@ -202,9 +208,16 @@ run_lock_take_stale(const struct engine_files *files, const char *id,
 	return true;
 }
 
+static bool
+run_lock_is_of(enum run_lock_whose whose, const struct run_lock_facts *facts)
+{
+	return whose == RUN_LOCK_ALL ||
+	       facts->docker == (whose == RUN_LOCK_DOCKER);
+}
+
 size_t
-run_lock_stale(const struct engine_files *files, struct run_lock_stale *stale_r,
-    size_t max)
+run_lock_stale(const struct engine_files *files, enum run_lock_whose whose,
+    struct run_lock_stale *stale_r, size_t max)
 {
 	DIR *dir = opendir(files->runs);
 	struct dirent *entry;
@@ -212,7 +225,9 @@ run_lock_stale(const struct engine_files *files, struct run_lock_stale *stale_r,
 
 	while (dir != NULL && count < max && (entry = readdir(dir)) != NULL) {
 		if (run_lock_is_id(entry->d_name) &&
-		    run_lock_take_stale(files, entry->d_name, &stale_r[count]))
+		    run_lock_take_stale(
+			files, entry->d_name, &stale_r[count]) &&
+		    run_lock_is_of(whose, &stale_r[count].facts))
 			count++;
 	}
 	if (dir != NULL)

@@ -39,6 +39,7 @@ struct run_lock_facts {
 	char name[RUN_LOCK_NAME_MAX]; /* "": nothing was started */
 	uint64_t socket;              /* inode of init's socket; 0: none */
 	char container[RUN_LOCK_CONTAINER_MAX]; /* its id; "": not known */
+	bool docker; /* docker has it; else podman, or no engine */
 };
 
 /* A new random id; alone for a run that is refused before it is one. */
@@ -63,9 +64,17 @@ struct run_lock_stale {
 	struct run_lock_facts facts;
 };
 
+/* One engine knows nothing of what another has: that is no leftover of its
+ * own, and to be unknown there is not to be gone. */
+enum run_lock_whose {
+	RUN_LOCK_ALL,
+	RUN_LOCK_PODMAN, /* and those without an engine */
+	RUN_LOCK_DOCKER
+};
+
 /* Runs whose supervisor died, at most max. */
 size_t run_lock_stale(const struct engine_files *files,
-    struct run_lock_stale *stale_r, size_t max);
+    enum run_lock_whose whose, struct run_lock_stale *stale_r, size_t max);
 /* Its leftovers were removed: forget the files. */
 void run_lock_forget(const struct engine_files *files, const char *id);
 

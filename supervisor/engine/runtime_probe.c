@@ -298,7 +298,7 @@ runtime_probe_one(const char *image, uint32_t uid, struct run_lock *lock,
 	    .detail = detail_r,
 	    .detail_size = size};
 	struct run_argv *argv = calloc(1, sizeof(*argv));
-	struct run_lock_facts facts = {.name = ""};
+	struct run_lock_facts facts = {.name = "", .docker = docker};
 	enum result result = argv == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 
 	if (result == RESULT_OK && docker)

@@ -186,7 +186,7 @@ test_engine_leaves_id_file(const struct engine_files *files)
 {
 	static const char *const cut[] = {
 	    "", "0123", TEST_ID "0", "../" TEST_ID, TEST_ID "\n"};
-	struct run_lock_facts facts = {"agentnode-x-y-z", 1, ""};
+	struct run_lock_facts facts = {"agentnode-x-y-z", 1, "", true};
 	struct run_lock_stale stale[1];
 	struct run_lock lock;
 	char path[RUN_LOCK_ID_FILE_MAX], id[RUN_LOCK_CONTAINER_MAX];
@@ -201,8 +201,12 @@ test_engine_leaves_id_file(const struct engine_files *files)
 	}
 	test_engine_leaves_write(path, TEST_ID);
 	run_lock_leave(&lock);
-	assert_int_equal(run_lock_stale(files, stale, 1), 1);
+	assert_int_equal(run_lock_stale(files, RUN_LOCK_ALL, stale, 1), 1);
 	assert_string_equal(stale[0].facts.container, TEST_ID);
+	/* What docker has, podman cannot say to be gone. */
+	assert_true(stale[0].facts.docker);
+	assert_int_equal(run_lock_stale(files, RUN_LOCK_PODMAN, stale, 1), 0);
+	assert_int_equal(run_lock_stale(files, RUN_LOCK_DOCKER, stale, 1), 1);
 	run_lock_forget(files, stale[0].id);
 	assert_int_not_equal(access(path, F_OK), 0);
 }
@@ -210,7 +214,7 @@ test_engine_leaves_id_file(const struct engine_files *files)
 static void
 test_engine_leaves_run_lock(void **state)
 {
-	struct run_lock_facts facts = {"agentnode-x-y-z", 4711, TEST_ID};
+	struct run_lock_facts facts = {"agentnode-x-y-z", 4711, TEST_ID, false};
 	struct run_lock_stale stale[4];
 	struct engine_files files;
 	struct run_lock lock, other;
@@ -223,19 +227,21 @@ test_engine_leaves_run_lock(void **state)
 	assert_string_not_equal(lock.id, other.id);
 	assert_int_equal(run_lock_note(&lock, &facts), RESULT_OK);
 	assert_true(run_lock_is_alive(&files, lock.id));
-	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
+	assert_int_equal(run_lock_stale(&files, RUN_LOCK_ALL, stale, 4), 0);
 	memcpy(id, lock.id, sizeof(id));
 	run_lock_leave(&lock); /* as when its supervisor died */
 	assert_false(run_lock_is_alive(&files, id));
-	assert_int_equal(run_lock_stale(&files, stale, 4), 1);
+	assert_int_equal(run_lock_stale(&files, RUN_LOCK_ALL, stale, 4), 1);
 	assert_string_equal(stale[0].id, id);
+	assert_int_equal(run_lock_stale(&files, RUN_LOCK_DOCKER, stale, 4), 0);
+	assert_int_equal(run_lock_stale(&files, RUN_LOCK_PODMAN, stale, 4), 1);
 	assert_string_equal(stale[0].facts.name, "agentnode-x-y-z");
 	assert_int_equal(stale[0].facts.socket, 4711);
 	assert_string_equal(stale[0].facts.container, TEST_ID);
 	run_lock_forget(&files, id);
 	run_lock_forget(&files, other.id); /* lives: stays */
 	test_engine_leaves_id_file(&files);
-	assert_int_equal(run_lock_stale(&files, stale, 4), 0);
+	assert_int_equal(run_lock_stale(&files, RUN_LOCK_ALL, stale, 4), 0);
 	assert_true(run_lock_is_alive(&files, other.id));
 	run_lock_end(&files, &other);
 	assert_false(run_lock_is_alive(&files, "../../etc/passwd"));
