@@ -70,6 +70,11 @@ lane_trunk_end(struct lane_trunk *trunk, const char *what)
 void
 lane_trunk_seat(struct lane_trunk *trunk, struct lane_seat *seat)
 {
+	seat->number = 0;
+	if (trunk->seated == UINT32_MAX) { /* 0 is nobody's, 1 may still be */
+		lane_trunk_end(trunk, "no number is left for a lane");
+		return;
+	}
 	seat->number = ++trunk->seated;
 	LIST_INSERT_HEAD(
 	    &trunk->seats[seat->number % LANE_TRUNK_BUCKETS], seat, link);

@@ -81,7 +81,8 @@ enum result lane_trunk_open(struct lane_trunk *trunk, int fd, int priority);
 /* Back to what init left; lanes must have left their seats. */
 void lane_trunk_close(struct lane_trunk *trunk);
 
-/* The next lane, in the order of handing over. */
+/* The next lane, in the order of handing over. When all numbers are used
+ * up, the trunk ends. */
 void lane_trunk_seat(struct lane_trunk *trunk, struct lane_seat *seat);
 void lane_trunk_unseat(struct lane_seat *seat);
 /* NULL: nobody of that number, or no longer. */

@@ -346,6 +346,25 @@ test_lane_trunk_held_full(void **state)
 	test_lane_trunk_expect("1last ");
 }
 
+/* A number is never given twice, nor nobody's. */
+static void
+test_lane_trunk_used_up(void **state)
+{
+	struct lane_seat last, none;
+
+	(void)state;
+	test_lane_trunk.trunk.seated = UINT32_MAX - 1;
+	lane_trunk_seat(&test_lane_trunk.trunk, &last);
+	assert_int_equal(last.number, UINT32_MAX);
+	lane_trunk_unseat(&last);
+	assert_int_equal(test_lane_trunk.ends, 0);
+	lane_trunk_seat(&test_lane_trunk.trunk, &none);
+	assert_int_equal(none.number, 0);
+	assert_int_equal(test_lane_trunk.ends, 1);
+	assert_non_null(test_lane_trunk.what);
+	lane_trunk_unseat(&none);
+}
+
 int
 main(void)
 {
@@ -353,7 +372,8 @@ main(void)
 	    TEST_LANE_TRUNK(after), TEST_LANE_TRUNK(held_full),
 	    TEST_LANE_TRUNK(left), TEST_LANE_TRUNK(cannot_be),
 	    TEST_LANE_TRUNK(closed), TEST_LANE_TRUNK(together),
-	    TEST_LANE_TRUNK(room), TEST_LANE_TRUNK(too_long)};
+	    TEST_LANE_TRUNK(room), TEST_LANE_TRUNK(too_long),
+	    TEST_LANE_TRUNK(used_up)};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }
