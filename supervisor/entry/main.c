@@ -47,9 +47,11 @@ main_is_ours(int argc, char **argv)
 		if (main_begins(argv[i], "--a") || main_begins(argv[i], "--h"))
 			return false;
 		mode |= main_begins(argv[i], "--mo");
-		native |= strcmp(argv[i], "--boundary=native") == 0 ||
-			  (strcmp(argv[i], "--boundary") == 0 && i + 1 < argc &&
-			      strcmp(argv[i + 1], "native") == 0);
+		if (main_begins(argv[i], "--b")) /* the last one counts */
+			native = strcmp(argv[i], "--boundary=native") == 0 ||
+				 (strcmp(argv[i], "--boundary") == 0 &&
+				     i + 1 < argc &&
+				     strcmp(argv[i + 1], "native") == 0);
 	}
 	return native && !(mode && main_has_grants());
 }
