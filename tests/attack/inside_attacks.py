@@ -515,7 +515,7 @@ def files():
     for path in (secret, "../" * 20 + secret[1:],
                  "/proc/self/root" + secret, "/proc/1/root" + secret,
                  "/proc/self/cwd/" + "../" * 20 + secret[1:],
-                 "/work/.." + secret, "/pack/../.." + secret):
+                 "/usr/.." + secret, "/pack/../.." + secret):
         fails(110, "read " + path[:40], read, path)
     fails(104, "the caller's directory", os.listdir, FACTS["cwd"])
     fails(104, "a file made in the caller's directory", write,
