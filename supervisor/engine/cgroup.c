@@ -7,6 +7,7 @@
 #include "supervisor/engine/cgroup.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -259,6 +260,22 @@ cgroup_find_of(pid_t pid, const char *id, struct cgroup *cgroup_r,
 		return RESULT_NOT_FOUND;
 	}
 	return cgroup_find_any(pid, id, cgroup_r, detail_r, detail_size);
+}
+
+char *
+cgroup_text(const char *dir, const char *file)
+{
+	char path[CGROUP_PATH_MAX + 320], *text = NULL;
+	size_t len;
+	int fd FD_CLEANUP = -1;
+
+	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
+	errno = 0;
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 ||
+	    fd_read_all(fd, CGROUP_FILE_MAX, &text, &len) != RESULT_OK)
+		return NULL;
+	return text;
 }
 
 /* Where engines make groups: below the root, by their two managers. */

@@ -68,6 +68,10 @@ size_t cgroup_kill_remove(const struct cgroup *cgroup);
 void cgroup_counters(
     const struct cgroup *cgroup, uint64_t *peak_r, unsigned *oom_r);
 
+/* A file of a group or of /proc/PID, NUL-terminated, for the caller to free;
+ * NULL: errno says why, and 0 that it is too long. */
+char *cgroup_text(const char *dir, const char *file);
+
 /* --- for cgroup_make.c and tests --- */
 
 /* The mounted directory of path in the hierarchy of controllers ("" v2). */

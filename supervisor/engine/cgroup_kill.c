@@ -20,24 +20,6 @@
 #include "common/fd.h"
 #include "supervisor/engine/cgroup.h"
 
-#define CGROUP_KILL_FILE_MAX (1U << 20)
-
-static char *
-cgroup_kill_read(const char *dir, const char *file)
-{
-	char path[CGROUP_PATH_MAX + 64], *text = NULL;
-	size_t len;
-	int fd FD_CLEANUP = -1;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
-	errno = 0;
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 ||
-	    fd_read_all(fd, CGROUP_KILL_FILE_MAX, &text, &len) != RESULT_OK)
-		return NULL;
-	return text;
-}
-
 /* What was asked for is not there (any more): by errno of the call before.
  * Whatever else went wrong, nothing was seen, and it may be alive. */
 static bool
@@ -61,7 +43,7 @@ cgroup_kill_pid(const struct cgroup *cgroup, long pid)
 	if (fd < 0)
 		return !cgroup_kill_is_gone();
 	(void)snprintf(dir, sizeof(dir), "/proc/%ld", pid);
-	groups = cgroup_kill_read(dir, "cgroup");
+	groups = cgroup_text(dir, "cgroup");
 	if (groups == NULL)
 		return !cgroup_kill_is_gone();
 	inside = strstr(groups, cgroup->id) != NULL;
@@ -75,7 +57,7 @@ cgroup_kill_pid(const struct cgroup *cgroup, long pid)
 static size_t
 cgroup_kill_procs(const struct cgroup *cgroup, const char *dir)
 {
-	char *text = cgroup_kill_read(dir, "cgroup.procs"), *save = NULL;
+	char *text = cgroup_text(dir, "cgroup.procs"), *save = NULL;
 	size_t count = 0;
 
 	if (text == NULL)
@@ -100,7 +82,7 @@ cgroup_kill_unified(const char *dir, size_t *count_r)
 	fd = open(path, O_WRONLY | O_CLOEXEC);
 	if (fd < 0 || write(fd, "1", 1) != 1)
 		return false;
-	events = cgroup_kill_read(dir, "cgroup.events");
+	events = cgroup_text(dir, "cgroup.events");
 	if (events == NULL ? !cgroup_kill_is_gone()
 			   : strstr(events, "populated 1") != NULL)
 		(*count_r)++;

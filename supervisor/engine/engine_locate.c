@@ -7,34 +7,14 @@
 #include "supervisor/engine/engine_locate.h"
 
 #include <dirent.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
-#include "common/fd.h"
 #include "supervisor/engine/cgroup.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/sandbox_plan.h"
-
-#define ENGINE_LOCATE_FILE_MAX 65536U
-
-static char *
-engine_locate_read(const char *dir, const char *file)
-{
-	char path[CGROUP_PATH_MAX + 320], *text = NULL;
-	size_t len;
-	int fd FD_CLEANUP = -1;
-
-	(void)snprintf(path, sizeof(path), "%s/%s", dir, file);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0 ||
-	    fd_read_all(fd, ENGINE_LOCATE_FILE_MAX, &text, &len) != RESULT_OK)
-		return NULL;
-	return text;
-}
 
 /* "NSpid:\t4711\t1": of two namespaces, and 1 in the inner one. */
 static bool
@@ -45,7 +25,7 @@ engine_locate_is_first(long pid)
 	size_t len;
 
 	(void)snprintf(dir, sizeof(dir), "/proc/%ld", pid);
-	status = engine_locate_read(dir, "status");
+	status = cgroup_text(dir, "status");
 	line = status == NULL ? NULL : strstr(status, "\nNSpid:\t");
 	len = line == NULL ? 0 : strcspn(line + 1, "\n");
 	first = len > 2 && memcmp(line + 1 + len - 2, "\t1", 2) == 0;
@@ -57,7 +37,7 @@ engine_locate_is_first(long pid)
 static unsigned
 engine_locate_group(const char *dir, pid_t *pid_r)
 {
-	char *text = engine_locate_read(dir, "cgroup.procs"), *save = NULL;
+	char *text = cgroup_text(dir, "cgroup.procs"), *save = NULL;
 	unsigned count = 0;
 
 	if (text == NULL)

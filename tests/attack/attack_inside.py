@@ -8,11 +8,13 @@ import socket
 import sys
 import threading
 import time
+import urllib.parse
 
 import attack_tables
 import drive
 import harness
 import launch_bypasses
+import registry_config
 
 HERE = os.path.join(harness.SOURCE, "tests")
 MARK = "attack-secret-of-the-caller-7Hq2"
@@ -57,7 +59,10 @@ class Host:
         facts = {"marks": [MARK], "secret": self.secret,
                  "abstract": self.abstract, "socket": self.socket,
                  "port": self.port.getsockname()[1], "cwd": self.cwd,
-                 "address": self.address(), "calls": launch_bypasses.CALLS}
+                 "address": self.address(), "calls": launch_bypasses.CALLS,
+                 "registries": [
+                     urllib.parse.urlsplit(registry_config.registry()).hostname,
+                     "pypi.org", "deb.debian.org"]}
         path = os.path.join(self.inputs, "facts.json")
         with open(path, "w", encoding="utf-8") as file:
             json.dump(facts, file)

@@ -155,8 +155,7 @@ def table():
                 answer == "200", answer)
     attack(26, "a name that is not listed", ask(OTHER + ":443") == "200",
            ask("data.secret.example.net:443"), "host_not_allowed")
-    for host in ("registry.npmjs.org", "pypi.org", "deb.debian.org",
-                 "files.pythonhosted.org"):
+    for host in FACTS["registries"]:
         code = ask(host + ":443")
         attack(112, host, code == "200", code, "host_not_allowed")
 
