@@ -80,12 +80,18 @@ check_cppcheck() {
 	    $(sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' \
 		'llm-broker/*.c')
 }
-# One file per process: with several, clang-tidy 14 takes every va_list of
-# the later ones for uninitialized.
+# One file per process and one command per file (some are part of two
+# programs): of a second one, clang-tidy 14 takes every va_list for
+# uninitialized.
 check_tidy() {
 	build release
+	mkdir -p build/tidy
+	python3 -c 'import json, sys
+rows = {row["file"]: row for row in json.load(sys.stdin)}
+json.dump(list(rows.values()), sys.stdout)' \
+	    < build/release/compile_commands.json > build/tidy/compile_commands.json
 	sources 'common/*.c' 'supervisor/*.c' 'egress-proxy/*.c' 'llm-broker/*.c' |
-	    xargs -P 2 -n 1 clang-tidy --quiet -p build/release \
+	    xargs -P 2 -n 1 clang-tidy --quiet -p build/tidy \
 	    > "$logs/tidy.log" 2>&1 || {
 		grep -E 'warning:|error:' "$logs/tidy.log" | sort -u | head -40
 		return 1

@@ -33,20 +33,33 @@ absent_words(char **argv)
 	absent_argv = argv;
 }
 
-void
-absent_hand_over(void)
+bool
+absent_has_children(void)
 {
-	char path[PATH_MAX];
 	siginfo_t info;
 
-	if (waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
-	    errno != ECHILD)
-		return;
+	return waitid(P_ALL, 0, &info, WEXITED | WNOHANG | WNOWAIT) == 0 ||
+	       errno != ECHILD;
+}
+
+void
+absent_become_whole(void)
+{
+	char path[PATH_MAX];
+
 	if (child_program_path(ABSENT_PROGRAM, path, sizeof(path)) == RESULT_OK)
 		(void)execv(path, absent_argv);
 	_exit(command_error(COMMAND_INTERNAL,
 	    "libexec/agentnode/" ABSENT_PROGRAM " is not installed: install "
 	    "AgentNode Sandbox again"));
+}
+
+/* Once something was started it is too late: its starter must not be lost. */
+static void
+absent_hand_over(void)
+{
+	if (!absent_has_children())
+		absent_become_whole();
 }
 
 /* Each as the function that it stands for. */

@@ -8,10 +8,14 @@
 #ifndef SUPERVISOR_ENTRY_ABSENT_H
 #define SUPERVISOR_ENTRY_ABSENT_H
 
+#include <stdbool.h>
+
 /* The words of main, kept for the other program; called first. */
 void absent_words(char **argv);
-/* Become that program. Returns when a process of ours lives, which must
- * not be left, nor its command be run twice. */
-void absent_hand_over(void);
+/* Whether this process has a child, its own or one of the program before it
+ * in this process. */
+bool absent_has_children(void);
+/* Become that program, or end. */
+void absent_become_whole(void) __attribute__((noreturn));
 
 #endif

@@ -60,7 +60,9 @@ int
 main(int argc, char **argv)
 {
 	absent_words(argv);
-	if (!main_is_ours(argc, argv))
-		absent_hand_over();
+	/* A shell may leave its own children to what takes its place, and then
+	 * nothing here could tell whether this process started something. */
+	if (absent_has_children() || !main_is_ours(argc, argv))
+		absent_become_whole();
 	return command_main(argc, argv);
 }

@@ -307,6 +307,8 @@ static bool
 mux_link_say_stream(
     struct mux_link *link, struct mux_stream *stream, struct mux_frame *frame)
 {
+	bool closing = stream->resetting || stream->over;
+
 	frame->stream = stream->id;
 	if (stream->say_open) {
 		stream->say_open = false;
@@ -317,12 +319,11 @@ mux_link_say_stream(
 		stream->say_reset = false;
 		frame->type = MUX_FRAME_RESET;
 		frame->code = stream->code;
-	} else if (stream->resetting || stream->over)
-		return false;
-	else if (!stream->eof_heard && stream->taken >= stream->window / 2) {
+	} else if (!closing && !stream->eof_heard &&
+		   stream->taken >= stream->window / 2) {
 		frame->type = MUX_FRAME_WINDOW;
 		frame->window = mux_link_grant(link, stream);
-	} else if (stream->say_eof) {
+	} else if (!closing && stream->say_eof) {
 		stream->say_eof = false;
 		stream->eof_said = true;
 		frame->type = MUX_FRAME_EOF;

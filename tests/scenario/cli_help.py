@@ -163,6 +163,15 @@ after = agentnode(home, "config", "get", "sandbox.pids")
 check("closed descriptors 0-2 do no harm", done.returncode == 0
       and after.out == "99\n", after)
 
+# A shell that puts a command in its own place leaves its children to it.
+LEFT = ("exec 3< <(sleep 2); exec \"$0\" \"$@\"")
+for words in (("config", "get", "sandbox.pids"),
+              ("exec", "--boundary", "native", "--", "echo", "99")):
+    result = harness.run("bash", "-c", LEFT, harness.AGENTNODE, *words,
+                         env=harness.environment(home))
+    check(f"{words[0]} in the place of a shell that had a child",
+          result.code == 0 and result.out == "99\n", result)
+
 if sys.argv[1:]:
     print(usage)
 harness.finish()
