@@ -89,6 +89,26 @@ sandbox_inside_watch(struct sandbox *sandbox, pid_t pid)
 	return result;
 }
 
+static enum result
+sandbox_inside_locate(
+    const struct sandbox_plan *plan, pid_t *pid_r, char *detail_r, size_t size)
+{
+	return plan->engine->locate != NULL
+		   ? plan->engine->locate(plan, pid_r, detail_r, size)
+		   : engine_locate(plan, pid_r, detail_r, size);
+}
+
+static enum result
+sandbox_inside_check(
+    const struct sandbox_plan *plan, pid_t pid, char *detail_r, size_t size)
+{
+	return plan->engine->check != NULL
+		   ? plan->engine->check(plan, pid, detail_r, size)
+		   : init_check(pid,
+			 plan->host.memory.rootless ? 0 : plan->uid.uid,
+			 detail_r, size);
+}
+
 static void
 sandbox_inside_on_hello(pid_t pid, void *context)
 {
@@ -98,7 +118,7 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 
 	if (sandbox->state != SANDBOX_HELLO)
 		return;
-	if (pid == 0 && engine_locate(&sandbox->plan, &pid, detail,
+	if (pid == 0 && sandbox_inside_locate(&sandbox->plan, &pid, detail,
 			    sizeof(detail)) != RESULT_OK) {
 		sandbox_close(sandbox, "limits_mismatch", detail);
 		return;
@@ -120,10 +140,8 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 		    &sandbox->plan.limits, detail, sizeof(detail));
 	if (result != RESULT_OK)
 		sandbox_close(sandbox, "limits_mismatch", detail);
-	else if (init_check(pid,
-		     sandbox->plan.host.memory.rootless ? 0
-							: sandbox->plan.uid.uid,
-		     detail, sizeof(detail)) != RESULT_OK)
+	else if (sandbox_inside_check(
+		     &sandbox->plan, pid, detail, sizeof(detail)) != RESULT_OK)
 		sandbox_close(sandbox, "walls_mismatch", detail);
 	else
 		sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");

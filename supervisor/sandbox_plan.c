@@ -496,6 +496,9 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 		    record, "wiring", json_string(wiring_name(plan->wiring)));
 	(void)json_object_set_new(record, "engine",
 	    json_string(plan->engine != NULL ? plan->engine->name : ""));
+	if (plan->engine != NULL && plan->engine->boundary != NULL)
+		(void)json_object_set_new(
+		    record, "boundary", json_string(plan->engine->boundary));
 	if (plan->tier[0] != '\0')
 		(void)json_object_set_new(
 		    record, "tier", json_string(plan->tier));

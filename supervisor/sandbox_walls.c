@@ -28,7 +28,7 @@ struct sandbox_walls {
 
 static void
 sandbox_walls_expect_mounts(struct sandbox_walls *walls,
-    const struct run_argv_input *input, uint32_t lack)
+    const struct run_argv_input *input, const struct engine *engine)
 {
 	const uint32_t flags =
 	    INIT_REPORT_RDONLY | INIT_REPORT_NOSUID | INIT_REPORT_NODEV;
@@ -39,13 +39,15 @@ sandbox_walls_expect_mounts(struct sandbox_walls *walls,
 
 		walls->mounts[count++] =
 		    (struct wall_table_mount){tmpfs->target, "tmpfs",
-			INIT_REPORT_NOSUID | INIT_REPORT_NODEV |
+			((INIT_REPORT_NOSUID | INIT_REPORT_NODEV) &
+			    ~engine->tmpfs_lack) |
 			    (tmpfs->exec ? 0 : INIT_REPORT_NOEXEC),
 			tmpfs->size};
 	}
 	for (size_t i = 0; i < input->mount_count; i++)
-		walls->mounts[count++] = (struct wall_table_mount){
-		    input->mounts[i].target, NULL, flags & ~lack, 0};
+		walls->mounts[count++] =
+		    (struct wall_table_mount){input->mounts[i].target, NULL,
+			flags & ~engine->mounts_lack, 0};
 	walls->expected.mounts = walls->mounts;
 	walls->expected.mount_count = count;
 }
@@ -66,7 +68,7 @@ sandbox_walls_expect(
 	    .container_name = plan->facts.name,
 	    .files_max = input->files,
 	    .processes_max = input->pids};
-	sandbox_walls_expect_mounts(walls, input, plan->engine->mounts_lack);
+	sandbox_walls_expect_mounts(walls, input, plan->engine);
 	for (size_t i = 0; i < input->host_count; i++)
 		walls->hosts[i] = (struct wall_table_host){
 		    input->hosts[i].address, input->hosts[i].name};
@@ -128,6 +130,8 @@ sandbox_walls_volumes(const struct sandbox_plan *plan, pid_t init,
 {
 	enum result result = RESULT_OK;
 
+	if (plan->engine->places != NULL)
+		init = plan->engine->places(plan, init);
 	for (size_t i = 0; i < plan->seal_count && result == RESULT_OK; i++)
 		result = mount_check(init, plan->seals[i].target,
 		    &plan->seals[i].place, detail_r, detail_size);

@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/engine/engine.h"
 #include "supervisor/engine/doctor.h"
 #include "supervisor/engine/engine_gc.h"
 #include "supervisor/engine/engine_host.h"
@@ -132,6 +133,9 @@ command_sandbox_facts(const struct config *config)
 	    "version", found ? host.memory.version : "", "runtime",
 	    ok ? host.memory.runtime : "", "image", image != NULL ? image : "",
 	    "detail", fault.detail);
+	if (report != NULL && engine_is_guest(config))
+		(void)json_object_set_new(
+		    report, "boundary", json_string("gvisor"));
 	if (found)
 		engine_host_close(&host);
 	return report;
@@ -159,11 +163,14 @@ command_sandbox_status(int argc, char **argv)
 	if (options.json)
 		(void)command_print_json(report);
 	else if (code == COMMAND_DONE)
-		printf("ready: %s %s, %s, %s\n",
+		printf("ready: %s %s, %s, %s%s\n",
 		    command_sandbox_text(report, "engine"),
 		    command_sandbox_text(report, "version"),
 		    command_sandbox_text(report, "runtime"),
-		    command_sandbox_text(report, "image"));
+		    command_sandbox_text(report, "image"),
+		    json_object_get(report, "boundary") != NULL
+			? ", boundary gvisor"
+			: "");
 	else
 		printf(
 		    "not ready: %s\n", command_sandbox_text(report, "detail"));

@@ -6,9 +6,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/log.h"
 #include "supervisor/engine/doctor.h"
+#include "supervisor/engine/engine.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
 #include "supervisor/engine/image_check.h"
@@ -214,6 +216,28 @@ doctor_engine_security(struct doctor *doctor, struct doctor_finding *finding)
 	    shown);
 }
 
+/* What the sandbox's processes run on. */
+static void
+doctor_engine_boundary(struct doctor *doctor, struct doctor_finding *finding)
+{
+	char path[ENGINE_MEMORY_PATH_MAX];
+
+	doctor_fix(
+	    finding, "apt install runsc, or set sandbox.runtime to auto");
+	if (!engine_is_guest(doctor->config))
+		doctor_say(finding, true,
+		    "this machine's kernel, behind the walls; sandbox.engine "
+		    "oci with sandbox.runtime runsc gives each sandbox one of "
+		    "its own");
+	else if (engine_call_find("runsc", path, sizeof(path)) != RESULT_OK)
+		doctor_say(finding, false,
+		    "sandbox.runtime is runsc, which is not installed");
+	else
+		doctor_say(finding, geteuid() == 0,
+		    "%s: a kernel of each sandbox's own (gVisor)%s", path,
+		    geteuid() == 0 ? "" : "; it works as root only");
+}
+
 static void
 doctor_engine_limits(struct doctor *doctor, struct doctor_finding *finding)
 {
@@ -289,6 +313,7 @@ const struct doctor_check doctor_engine_checks[] = {
     {"image", doctor_engine_image},
     {"runtime", doctor_engine_runtime},
     {"security_updates", doctor_engine_security},
+    {"boundary", doctor_engine_boundary},
     {"limits", doctor_engine_limits},
     {"leftovers", doctor_engine_leftovers},
     {"start", doctor_engine_start},

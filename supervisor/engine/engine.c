@@ -25,6 +25,13 @@ engine_of(const struct config *config, const struct sandbox_spec *spec)
 	return &engine_podman;
 }
 
+bool
+engine_is_guest(const struct config *config)
+{
+	return strcmp(config_text(config, "sandbox.engine"), "oci") == 0 &&
+	       strcmp(config_text(config, "sandbox.runtime"), "runsc") == 0;
+}
+
 enum result
 engine_open_host(const struct config *config, struct sandbox_plan *plan,
     struct sandbox_plan_fault *fault)

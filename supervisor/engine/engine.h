@@ -55,6 +55,15 @@ struct engine {
 	/* What differs from a container: mounts, groups of the user. */
 	void (*expect)(const struct sandbox_plan *plan,
 	    struct wall_table_expected *expected);
+	/* Where init is not a process of this kernel; else NULL: its guest
+	 * kernel, what that must be, and who has the volumes. */
+	enum result (*locate)(const struct sandbox_plan *plan, pid_t *pid_r,
+	    char *detail_r, size_t detail_size);
+	enum result (*check)(const struct sandbox_plan *plan, pid_t pid,
+	    char *detail_r, size_t detail_size);
+	pid_t (*places)(const struct sandbox_plan *plan, pid_t pid);
+	/* In records, when it is stronger than a kernel that is shared. */
+	const char *boundary;
 	/* All is dead: its record, or what is left of it, is removed. */
 	enum result (*remove)(struct container_end *end, bool client_clean);
 	/* Killing the client ends the sandbox, and nothing needs it alive. */
@@ -63,19 +72,22 @@ struct engine {
 	 * of mux; that init ended is seen by init itself. */
 	bool client_detaches;
 	/* What its mounts of volumes do not have (INIT_REPORT_...). */
-	uint32_t mounts_lack;
+	uint32_t mounts_lack, tmpfs_lack;
 };
 
 extern const struct engine engine_podman;
 extern const struct engine engine_docker;
 extern const struct engine engine_native;
-extern const struct engine engine_oci;
+extern const struct engine engine_oci, engine_oci_guest;
 
 /* The one a spec and the configuration ask for. Of the containers' it is
  * podman's, whose open() hands the plan to docker's when that is what
  * works here. */
 const struct engine *engine_of(
     const struct config *config, const struct sandbox_spec *spec);
+
+/* Does the configuration ask for a kernel of the sandbox's own? */
+bool engine_is_guest(const struct config *config);
 
 /* For tables that start a container: the engine and its image. */
 enum result engine_open_host(const struct config *config,

@@ -12,27 +12,35 @@
 #include "supervisor/engine/container_end.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_gvisor.h"
 #include "supervisor/engine/oci_plan.h"
 #include "supervisor/engine/oci_root.h"
 #include "supervisor/engine/wall_table.h"
+#include "supervisor/engine/wiring_way.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_plan.h"
 
-/* The one that the configuration names, else crun, else runc. */
+/* The one that the configuration names, else crun, else runc; one with a
+ * kernel of its own is slower, and only taken when it is asked for. */
 static enum result
 engine_oci_runtime(const struct config *config, struct oci_plan *oci)
 {
-	static const char *const known[] = {"crun", "runc"};
+	static const struct {
+		const char *name;
+		enum oci_runtime kind;
+	} known[] = {{"crun", OCI_RUNTIME_CRUN}, {"runc", OCI_RUNTIME_RUNC},
+	    {"runsc", OCI_RUNTIME_RUNSC}};
 	const char *wanted = config_text(config, "sandbox.runtime");
 
-	for (size_t i = 0; i < 2; i++) {
-		if (strcmp(wanted, "auto") != 0 &&
-		    strcmp(wanted, known[i]) != 0)
+	for (size_t i = 0; i < sizeof(known) / sizeof(known[0]); i++) {
+		if (strcmp(wanted, "auto") == 0
+			? known[i].kind == OCI_RUNTIME_RUNSC
+			: strcmp(wanted, known[i].name) != 0)
 			continue;
-		if (engine_call_find(known[i], oci->runtime,
+		if (engine_call_find(known[i].name, oci->runtime,
 			sizeof(oci->runtime)) != RESULT_OK)
 			continue;
-		oci->is_crun = i == 0;
+		oci->kind = known[i].kind;
 		return RESULT_OK;
 	}
 	return RESULT_NOT_FOUND;
@@ -52,6 +60,25 @@ engine_oci_limits(const struct config *config, struct sandbox_plan *plan,
 	    "of cgroup v2, or set sandbox.overrides to no_cgroup_limits");
 }
 
+/* runsc hands no descriptors on, and as an ordinary user it would need the
+ * user namespace that oci_place.c has made already. */
+static enum result
+engine_oci_guest_open(
+    struct sandbox_plan *plan, struct sandbox_plan_fault *fault)
+{
+	if (plan->host.memory.rootless)
+		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
+		    "runtime_unusable",
+		    "sandbox.runtime runsc works as root only: use crun or "
+		    "runc");
+	plan->engine = &engine_oci_guest;
+	return wiring_program(&plan->oci->place.program, fault->detail,
+		   sizeof(fault->detail)) == RESULT_OK
+		   ? RESULT_OK
+		   : sandbox_plan_fail(fault, RESULT_NOT_FOUND, "internal",
+			 "agentnode-init is not installed beside agentnode");
+}
+
 static enum result
 engine_oci_open(const struct config *config, struct sandbox_plan *plan,
     struct sandbox_plan_fault *fault)
@@ -68,7 +95,11 @@ engine_oci_open(const struct config *config, struct sandbox_plan *plan,
 	if (result != RESULT_OK)
 		return sandbox_plan_fail(fault, result, "runtime_unusable",
 		    "the runtime of sandbox.runtime is not here: apt install "
-		    "crun, or runc");
+		    "crun, runc or runsc");
+	if (plan->oci->kind == OCI_RUNTIME_RUNSC)
+		result = engine_oci_guest_open(plan, fault);
+	if (result != RESULT_OK)
+		return result;
 	result = engine_oci_limits(config, plan, fault);
 	if (result != RESULT_OK)
 		return result;
@@ -88,6 +119,8 @@ engine_oci_prepare(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 	    engine_name_groups(plan, &plan->oci->groups, fault);
 
 	(void)spec;
+	if (plan->oci->kind == OCI_RUNTIME_RUNSC)
+		plan->setup.guest_uid = plan->input.uid;
 	return result == RESULT_OK ? oci_plan_fill(plan, fault) : result;
 }
 
@@ -139,4 +172,22 @@ const struct engine engine_oci = {
     .expect = engine_oci_expect,
     .remove = engine_remove_groups,
     .client_is_launcher = true,
+};
+
+const struct engine engine_oci_guest = {
+    .name = "container",
+    .wiring = WIRING_MUX,
+    .boundary = "gvisor",
+    .open = engine_oci_open,
+    .prepare = engine_oci_prepare,
+    .start = engine_oci_start,
+    .find = engine_oci_find,
+    .locate = engine_gvisor_locate,
+    .check = engine_gvisor_check,
+    .places = engine_gvisor_places,
+    .expect = engine_gvisor_expect,
+    .remove = engine_remove_groups,
+    .client_is_launcher = true,
+    .mounts_lack = INIT_REPORT_NOSUID | INIT_REPORT_NODEV,
+    .tmpfs_lack = INIT_REPORT_NOSUID | INIT_REPORT_NODEV,
 };

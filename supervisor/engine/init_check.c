@@ -146,6 +146,74 @@ init_check_spaces(pid_t pid, char *detail_r, size_t size)
 	return RESULT_OK;
 }
 
+/* No right but those of allowed. */
+static bool
+init_check_rights(const char *status, const char *name, uint64_t allowed)
+{
+	const char *line = init_check_line(status, name);
+
+	return line != NULL && (strtoull(line, NULL, 16) & ~allowed) == 0;
+}
+
+static bool
+init_check_own_root(pid_t pid)
+{
+	char path[64];
+	struct stat theirs, ours;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/root", (long)pid);
+	return stat(path, &theirs) == 0 && stat("/", &ours) == 0 &&
+	       (theirs.st_ino != ours.st_ino || theirs.st_dev != ours.st_dev);
+}
+
+static const char *
+init_check_helper_fault(
+    pid_t pid, const struct init_check_helper *helper, const char *status)
+{
+	static const char *const kinds[] = {"mnt", "net", "ipc", "uts"};
+
+	if (status == NULL)
+		return "is not there";
+	if (!init_check_is(status, "NoNewPrivs", "1") ||
+	    !init_check_is(status, "Seccomp", "2"))
+		return "has no system call filter";
+	if (!init_check_rights(status, "CapPrm", helper->rights) ||
+	    !init_check_rights(status, "CapEff", helper->rights) ||
+	    !init_check_rights(status, "CapInh", helper->rights) ||
+	    !init_check_rights(status, "CapAmb", helper->rights))
+		return "has capabilities that it does not need";
+	if (helper->other_user &&
+	    (!init_check_differs(pid, "user") ||
+		init_check_is(status, "Uid", "0\t0\t0\t0")))
+		return "runs as root of this machine";
+	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++) {
+		if (!init_check_differs(pid, kinds[i]))
+			return "shares a namespace with the host";
+	}
+	return init_check_own_root(pid) ? NULL : "has the host's root";
+}
+
+enum result
+init_check_helper(pid_t pid, const struct init_check_helper *helper,
+    char *detail_r, size_t detail_size)
+{
+	char path[64], *status = NULL;
+	const char *fault;
+	size_t len = 0;
+	int fd FD_CLEANUP = -1;
+
+	(void)snprintf(path, sizeof(path), "/proc/%ld/status", (long)pid);
+	fd = pid > 1 ? open(path, O_RDONLY | O_CLOEXEC) : -1;
+	if (fd >= 0)
+		(void)fd_read_all(fd, INIT_CHECK_STATUS_MAX, &status, &len);
+	fault = init_check_helper_fault(pid, helper, status);
+	free(status);
+	if (fault == NULL)
+		return RESULT_OK;
+	(void)snprintf(detail_r, detail_size, "%s %s", helper->name, fault);
+	return RESULT_MISMATCH;
+}
+
 enum result
 init_check(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
 {

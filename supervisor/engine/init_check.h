@@ -7,6 +7,7 @@
 #ifndef SUPERVISOR_ENGINE_INIT_CHECK_H
 #define SUPERVISOR_ENGINE_INIT_CHECK_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/types.h>
@@ -23,5 +24,17 @@ enum result init_check(
 /* The judgement of the text of /proc/PID/status. Pure. */
 enum result init_check_status(
     const char *status, uint32_t uid, char *detail_r, size_t detail_size);
+
+/* A process of a runtime that has a kernel of its own. */
+struct init_check_helper {
+	const char *name; /* begins the sentence */
+	uint64_t rights;  /* capabilities that it may have */
+	bool other_user;  /* of a user namespace of its own */
+};
+
+/* Filtered, no rights but those, its own namespaces and root. pid -1: it
+ * was not found, which is a fault. */
+enum result init_check_helper(pid_t pid, const struct init_check_helper *helper,
+    char *detail_r, size_t detail_size);
 
 #endif

@@ -9,6 +9,8 @@
 #include <string.h>
 
 #include "supervisor/init/init.h"
+#include "supervisor/init/init_guest.h"
+#include "supervisor/init/init_protocol.h"
 
 #define OCI_BUNDLE_SHM "size=16777216"
 
@@ -27,7 +29,11 @@ static const char *const oci_bundle_frozen[] = {"/proc/bus", "/proc/fs",
 
 /* No capability in any set. */
 static const char *const oci_bundle_sets[] = {
-    "bounding", "effective", "inheritable", "permitted", "ambient", NULL};
+    "bounding", "effective", "permitted", "inheritable", "ambient", NULL};
+/* Of a guest kernel, not of the host's: who init's children become. */
+#define OCI_BUNDLE_GUEST_SETS 3U
+static const char *const oci_bundle_guest[] = {
+    "CAP_KILL", "CAP_SETGID", "CAP_SETUID", "CAP_SETPCAP", NULL};
 
 /* /proc does not list what may not be looked into, init above all; /sys is
  * not there. */
@@ -83,21 +89,29 @@ oci_bundle_mount(json_t **mounts, const char *target, const char *type,
 		type, "source", source, "options", oci_bundle_list(options)));
 }
 
+/* The sockets' directory is init's, where init is another user. */
 static void
-oci_bundle_tmpfs(json_t **mounts, const struct run_argv_input *input,
+oci_bundle_tmpfs(json_t **mounts, const struct oci_bundle_spec *spec,
     const struct run_argv_tmpfs *tmpfs)
 {
+	const struct run_argv_input *input = spec->input;
+	bool inits = spec->guest && strcmp(tmpfs->target, INIT_SOCKET_DIR) == 0;
 	char size[40], mode[16], uid[24], gid[24];
 	const char *options[] = {"rw", tmpfs->exec ? "exec" : "noexec",
 	    "nosuid", "nodev", size, mode, uid, gid, NULL};
 
 	(void)snprintf(
 	    size, sizeof(size), "size=%llu", (unsigned long long)tmpfs->size);
-	(void)snprintf(mode, sizeof(mode), "mode=%04o", tmpfs->mode);
 	(void)snprintf(
-	    uid, sizeof(uid), "uid=%u", tmpfs->owned ? input->uid : 0);
-	(void)snprintf(
-	    gid, sizeof(gid), "gid=%u", tmpfs->owned ? input->gid : 0);
+	    mode, sizeof(mode), "mode=%04o", inits ? 0755 : tmpfs->mode);
+	(void)snprintf(uid, sizeof(uid), "uid=%u",
+	    inits          ? INIT_GUEST_UID
+	    : tmpfs->owned ? input->uid
+			   : 0);
+	(void)snprintf(gid, sizeof(gid), "gid=%u",
+	    inits          ? INIT_GUEST_UID
+	    : tmpfs->owned ? input->gid
+			   : 0);
 	oci_bundle_mount(mounts, tmpfs->target, "tmpfs", "tmpfs", options);
 }
 
@@ -106,6 +120,8 @@ oci_bundle_places(const struct oci_bundle_spec *spec)
 {
 	static const char *const read_only[] = {
 	    "bind", "ro", "nosuid", "nodev", "private", NULL};
+	static const char *const sys[] = {
+	    "ro", "nosuid", "noexec", "nodev", NULL};
 	const struct run_argv_input *input = spec->input;
 	json_t *mounts = json_array();
 	char source[RUN_ARGV_BYTES_MAX / 16];
@@ -115,8 +131,11 @@ oci_bundle_places(const struct oci_bundle_spec *spec)
 		oci_bundle_mount(&mounts, oci_bundle_mounts[i].target,
 		    oci_bundle_mounts[i].type, oci_bundle_mounts[i].type,
 		    oci_bundle_mounts[i].options);
+	/* Its kernel mounts it in any case. */
+	if (spec->guest)
+		oci_bundle_mount(&mounts, "/sys", "sysfs", "sysfs", sys);
 	for (size_t i = 0; i < input->tmpfs_count; i++)
-		oci_bundle_tmpfs(&mounts, input, &input->tmpfs[i]);
+		oci_bundle_tmpfs(&mounts, spec, &input->tmpfs[i]);
 	for (size_t i = 0; i < input->mount_count; i++) {
 		(void)snprintf(
 		    source, sizeof(source), "%s%zu", spec->volumes, i);
@@ -139,9 +158,15 @@ oci_bundle_process(const struct oci_bundle_spec *spec)
 {
 	const struct run_argv_input *input = spec->input;
 	json_t *sets = json_object(), *limits = json_array();
+	uint32_t uid = spec->guest ? INIT_GUEST_UID : input->uid;
+	uint32_t gid = spec->guest ? INIT_GUEST_UID : input->gid;
 
+	/* The first, of a guest, are those that init gives up in it. */
 	for (size_t i = 0; oci_bundle_sets[i] != NULL; i++)
-		oci_bundle_set(&sets, oci_bundle_sets[i], json_array());
+		oci_bundle_set(&sets, oci_bundle_sets[i],
+		    spec->guest && i < OCI_BUNDLE_GUEST_SETS
+			? oci_bundle_list(oci_bundle_guest)
+			: json_array());
 	oci_bundle_limit(&limits, "RLIMIT_CORE", 0);
 	oci_bundle_limit(&limits, "RLIMIT_NOFILE", input->files);
 	oci_bundle_limit(&limits, "RLIMIT_NPROC", input->pids);
@@ -151,10 +176,11 @@ oci_bundle_process(const struct oci_bundle_spec *spec)
 		oci_bundle_limit(&limits, "RLIMIT_DATA", spec->data_max);
 	return json_pack("{s:b, s:{s:I, s:I, s:i, s:[]}, s:[s, s], s:[], s:s, "
 			 "s:o, s:b, s:o}",
-	    "terminal", 0, "user", "uid", (json_int_t)input->uid, "gid",
-	    (json_int_t)input->gid, "umask", 022, "additionalGids", "args",
-	    input->entrypoint, INIT_WORD_FILTER, "env", "cwd", "/",
-	    "capabilities", sets, "noNewPrivileges", 1, "rlimits", limits);
+	    "terminal", 0, "user", "uid", (json_int_t)uid, "gid",
+	    (json_int_t)gid, "umask", 022, "additionalGids", "args",
+	    input->entrypoint, spec->guest ? INIT_GUEST_WORD : INIT_WORD_FILTER,
+	    "env", "cwd", "/", "capabilities", sets, "noNewPrivileges", 1,
+	    "rlimits", limits);
 }
 
 static json_t *

@@ -22,6 +22,7 @@ struct oci_bundle_spec {
 	 * under its index. */
 	const char *volumes;
 	const char *cgroup; /* NULL: the runtime makes and joins none */
+	bool guest;         /* for a guest kernel: init_guest.h */
 	uint64_t data_max;  /* RLIMIT_DATA; 0: memory has its own limit */
 };
 

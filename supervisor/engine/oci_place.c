@@ -14,10 +14,13 @@
 #include <sched.h>
 #include <string.h>
 #include <sys/mount.h>
+#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "supervisor/init/init_guest.h"
 
 #define OCI_PLACE_UNIFIED "/sys/fs/cgroup/unified"
 #define OCI_PLACE_DIGITS 24
@@ -189,6 +192,29 @@ oci_place_space(const struct oci_place *place)
 	return 0;
 }
 
+/* init itself, where it cannot be passed. */
+static int
+oci_place_program(int program)
+{
+	off_t at = 0;
+	struct stat info;
+	int error = 0;
+	int fd = open(&INIT_GUEST_PATH[1],
+	    O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0555);
+
+	if (fd < 0 || fstat(program, &info) != 0)
+		return errno;
+	while (at < info.st_size && error == 0) {
+		ssize_t put =
+		    sendfile(fd, program, &at, (size_t)(info.st_size - at));
+
+		if (put == 0 || (put < 0 && errno != EINTR))
+			error = put == 0 ? EIO : errno;
+	}
+	(void)close(fd);
+	return error;
+}
+
 static int
 oci_place_fill(const struct oci_place *place)
 {
@@ -214,6 +240,8 @@ oci_place_fill(const struct oci_place *place)
 	for (size_t i = 0; i < OCI_BUNDLE_TEXTS && error == 0; i++)
 		error = oci_place_write(place->texts[i].path, O_CREAT | O_EXCL,
 		    place->texts[i].text, strlen(place->texts[i].text));
+	if (error == 0 && place->program >= 0)
+		error = oci_place_program(place->program);
 	if (chdir("..") != 0)
 		return errno;
 	if (error == 0)

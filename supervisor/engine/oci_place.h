@@ -55,6 +55,7 @@ struct oci_place {
 	} dirs[OCI_PLACE_DIRS_MAX];
 	size_t dir_count;
 	struct oci_bundle_text texts[OCI_BUNDLE_TEXTS];
+	int program;  /* init, into the root; -1: it is passed */
 	char *config; /* owned: config.json */
 	size_t config_len;
 };

@@ -18,6 +18,7 @@
 #include "supervisor/engine/cgroup_make.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/oci_subid.h"
+#include "supervisor/init/init_guest.h"
 #include "supervisor/sandbox_plan.h"
 
 #define OCI_PLAN_PLACE "oci"
@@ -33,6 +34,7 @@ oci_plan_new(struct oci_plan **oci_r)
 	if (oci == NULL)
 		return RESULT_NO_MEMORY;
 	oci->root_fd = -1;
+	oci->place.program = -1;
 	for (size_t i = 0; i < RUN_ARGV_MOUNTS_MAX; i++)
 		oci->volume_fds[i] = -1;
 	return RESULT_OK;
@@ -49,6 +51,7 @@ oci_plan_free(struct oci_plan **oci)
 	fd_close(&gone->root_fd);
 	for (size_t i = 0; i < RUN_ARGV_MOUNTS_MAX; i++)
 		fd_close(&gone->volume_fds[i]);
+	fd_close(&gone->place.program);
 	free(gone->place.config);
 	free(gone);
 }
@@ -139,6 +142,8 @@ oci_plan_dirs(struct oci_place *place, const struct run_argv_input *input)
 
 	for (size_t i = 0; i < 3 && result == RESULT_OK; i++)
 		result = oci_place_dir(place, fixed[i], 0755);
+	if (place->program >= 0 && result == RESULT_OK)
+		result = oci_place_dir(place, "/sys", 0755);
 	for (size_t i = 0; i < input->tmpfs_count && result == RESULT_OK; i++)
 		result = oci_place_dir(place, input->tmpfs[i].target,
 		    (mode_t)input->tmpfs[i].mode);
@@ -155,7 +160,7 @@ oci_plan_groups(struct oci_plan *oci)
 
 	/* One that joins by itself is told the name; it must not be inside,
 	 * as it removes what it has joined. */
-	if (!oci->is_crun) {
+	if (oci->kind == OCI_RUNTIME_RUNC) {
 		own = oci->groups.dirs[0].controllers[0] == '\0' &&
 			      strncmp(
 				  path, OCI_PLAN_TOP, strlen(OCI_PLAN_TOP)) == 0
@@ -182,6 +187,7 @@ oci_plan_bundle(struct sandbox_plan *plan)
 	    .root = root,
 	    .volumes = volumes,
 	    .cgroup = oci->cgroup[0] != '\0' ? oci->cgroup : NULL,
+	    .guest = oci->kind == OCI_RUNTIME_RUNSC,
 	    .data_max = plan->no_limits ? plan->limits.memory : 0};
 	json_t *config = NULL;
 	enum result result;
@@ -205,6 +211,9 @@ oci_plan_bundle(struct sandbox_plan *plan)
 static void
 oci_plan_words(struct oci_plan *oci)
 {
+	/* No way out of its kernel but the files of its root and the link. */
+	static const char *const guest[] = {
+	    "--platform=ptrace", "--network=none", "--ignore-cgroups"};
 	size_t count = 0;
 
 	(void)snprintf(oci->state, sizeof(oci->state), "%s/" OCI_PLACE_STATE,
@@ -216,13 +225,17 @@ oci_plan_words(struct oci_plan *oci)
 	oci->words[count++] = oci->runtime;
 	oci->words[count++] = "--root";
 	oci->words[count++] = oci->state;
-	if (oci->is_crun)
+	if (oci->kind == OCI_RUNTIME_CRUN)
 		oci->words[count++] = "--cgroup-manager=disabled";
+	for (size_t i = 0; oci->kind == OCI_RUNTIME_RUNSC && i < 3; i++)
+		oci->words[count++] = guest[i];
 	oci->words[count++] = "run";
 	oci->words[count++] = "--bundle";
 	oci->words[count++] = oci->bundle;
-	oci->words[count++] = "--preserve-fds";
-	oci->words[count++] = oci->preserve;
+	if (oci->kind != OCI_RUNTIME_RUNSC) {
+		oci->words[count++] = "--preserve-fds";
+		oci->words[count++] = oci->preserve;
+	}
 	oci->words[count++] = oci->id;
 	oci->words[count] = NULL;
 }
@@ -251,7 +264,9 @@ oci_plan_fill(struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r)
 	struct oci_plan *oci = plan->oci;
 	enum result result;
 
-	plan->input.entrypoint = OCI_PLAN_ENTRYPOINT;
+	plan->input.entrypoint = oci->kind == OCI_RUNTIME_RUNSC
+				     ? INIT_GUEST_PATH
+				     : OCI_PLAN_ENTRYPOINT;
 	result = oci_plan_place(plan, fault_r);
 	if (result == RESULT_OK)
 		result = oci_plan_user(plan, fault_r);

@@ -18,11 +18,17 @@ struct sandbox_plan_fault; /* supervisor/sandbox_plan.h */
 
 #define OCI_PLAN_WORDS_MAX 16U
 
+enum oci_runtime {
+	OCI_RUNTIME_CRUN,  /* leaves control groups alone when told so */
+	OCI_RUNTIME_RUNC,  /* joins them by name */
+	OCI_RUNTIME_RUNSC, /* leaves them alone; a kernel of its own */
+};
+
 struct oci_plan {
 	struct oci_place place;
 	struct cgroup groups; /* to be made; count 0: none can be had */
 	char runtime[OCI_PLACE_PATH_MAX];
-	bool is_crun; /* it leaves control groups alone when told so */
+	enum oci_runtime kind;
 	int root_fd;
 	int volume_fds[RUN_ARGV_MOUNTS_MAX]; /* -1: none */
 	char cgroup[CGROUP_PATH_MAX];        /* for a runtime that joins */

@@ -18,6 +18,8 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/child.h"
+#include "supervisor/engine/engine.h"
+#include "supervisor/engine/selftest_guest.h"
 #include "supervisor/init/tree_stream.h"
 #include "supervisor/native/native_view.h"
 #include "supervisor/policy/audit.h"
@@ -376,16 +378,63 @@ selftest_play(struct selftest *test)
 	return result;
 }
 
+/* In a guest kernel processes and memory are those of the whole sandbox,
+ * which ends at the limit: a sandbox of its own for each. */
+static void
+selftest_limit(const struct selftest *first, const char *name, json_t *probes)
+{
+	const char *const argv[] = {
+	    SELFTEST_DIR "/" SELFTEST_NAME, "--records", "--only", name, NULL};
+	char detail[400] = "", shown[640];
+	struct selftest test = {.config = first->config,
+	    .boundary = first->boundary,
+	    .probe = true,
+	    .spec = {.argv = argv},
+	    .detail = detail,
+	    .detail_size = sizeof(detail)};
+	enum result result = selftest_play(&test);
+	const struct sandbox_outcome *outcome = &test.outcome;
+	bool ended = result == RESULT_OK && outcome->started &&
+		     outcome->removed &&
+		     strcmp(outcome->code, "init_died") == 0;
+
+	(void)snprintf(shown, sizeof(shown), "%s (gVisor: %s%s)",
+	    result != RESULT_OK ? detail : outcome->code,
+	    ended ? "the whole sandbox ended at its limit"
+		  : "it should have ended at its limit",
+	    outcome->oom_kills > 0 ? ", out of memory" : "");
+	selftest_row(probes, name, ended, shown);
+	selftest_clear(&test);
+}
+
+static void
+selftest_guest(const struct selftest *test, json_t *report)
+{
+	json_t *probes = json_object_get(report, "probes");
+
+	selftest_guest_judge(probes);
+	if (test->probe && test->outcome.code[0] == '\0') {
+		selftest_limit(test, "limit_processes", probes);
+		selftest_limit(test, "limit_memory", probes);
+	}
+	(void)json_object_set_new(
+	    report, "ok", json_boolean(selftest_all_ok(probes)));
+}
+
 enum result
 selftest_run(const struct config *config, enum selftest_boundary boundary,
     bool probe, json_t **report_r, char *detail_r, size_t detail_size)
 {
 	static const char *const argv[] = {
 	    SELFTEST_DIR "/" SELFTEST_NAME, "--records", NULL};
+	static const char *const guest_argv[] = {SELFTEST_DIR "/" SELFTEST_NAME,
+	    "--records", "--without", "limit_processes", "--without",
+	    "limit_memory", NULL};
+	bool guest = boundary == SELFTEST_CONTAINER && engine_is_guest(config);
 	struct selftest test = {.config = config,
 	    .boundary = boundary,
 	    .probe = probe,
-	    .spec = {.argv = argv},
+	    .spec = {.argv = guest ? guest_argv : argv},
 	    .detail = detail_r,
 	    .detail_size = detail_size};
 	enum result result = selftest_play(&test);
@@ -393,6 +442,8 @@ selftest_run(const struct config *config, enum selftest_boundary boundary,
 	*report_r = NULL;
 	if (result == RESULT_OK)
 		result = selftest_report(&test, report_r);
+	if (result == RESULT_OK && guest)
+		selftest_guest(&test, *report_r);
 	selftest_clear(&test);
 	return result;
 }

@@ -80,6 +80,17 @@ static const struct wall_table_mount wall_place_native[] = {
     {"/etc/gitexclude", "tmpfs", WALL_PLACE_RO | WALL_PLACE_ALL, 0},
 };
 
+/* All of a guest kernel's (gVisor): it knows neither nosuid nor nodev, and
+ * has no set-user-id programs (no_new_privs) nor devices but its own. */
+static const struct wall_table_mount wall_place_guest[] = {
+    {"/", "9p", WALL_PLACE_RO, 0},
+    {"/proc", "proc", INIT_REPORT_NOEXEC, 0},
+    {"/dev", "tmpfs", INIT_REPORT_NOEXEC, 0},
+    {"/dev/pts", "devpts", INIT_REPORT_NOEXEC, 0},
+    {"/dev/shm", "tmpfs", INIT_REPORT_NOEXEC, WALL_PLACE_SIZED},
+    {"/sys", "sysfs", WALL_PLACE_RO | INIT_REPORT_NOEXEC, 0},
+};
+
 /* What engines put into init's environment. */
 static const char *const wall_place_variables[] = {"PATH=", "TERM=", "HOME=",
     "HOSTNAME=", "container=podman", "container=oci", NULL};
@@ -138,6 +149,10 @@ wall_place_known(
 		sizeof(wall_place_docker) / sizeof(wall_place_docker[0]),
 		mount))
 		return true;
+	if (expected->guest)
+		return wall_place_in(wall_place_guest,
+		    sizeof(wall_place_guest) / sizeof(wall_place_guest[0]),
+		    mount);
 	if (!expected->native)
 		return wall_place_in(wall_place_engine,
 		    sizeof(wall_place_engine) / sizeof(wall_place_engine[0]),
@@ -388,7 +403,9 @@ wall_place_names(struct wall_table_state *state)
 	/* The report's field may lack its end, so the bound is the field's.
 	 * NOLINTNEXTLINE(bugprone-not-null-terminated-result) */
 	if (strncmp(domain, "(none)", INIT_REPORT_HOST_MAX) != 0 &&
-	    domain[0] != '\0')
+	    domain[0] != '\0' &&
+	    (!state->expected->guest || /* its host name once more */
+		memcmp(hostname, domain, sizeof(hostname)) != 0))
 		wall_table_tell(state, "a domain name is set");
 	wall_place_hosts(state);
 	wall_place_resolver(state);

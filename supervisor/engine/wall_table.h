@@ -44,6 +44,7 @@ struct wall_table_expected {
 	bool native, open_root; /* open_root: "/" is writable by choice */
 	const struct wall_table_mount *allowed;
 	size_t allowed_count;
+	bool guest;          /* a guest kernel (gVisor): its own table */
 	bool hides_init;     /* /proc does not list init */
 	bool docker;         /* its own lines of the hosts file */
 	uint32_t groups_max; /* supplementary ones that the kernel keeps */

@@ -30,6 +30,7 @@
 #include "supervisor/init/init_channel.h"
 #include "supervisor/init/init_connect.h"
 #include "supervisor/init/init_filter.h"
+#include "supervisor/init/init_guest.h"
 #include "supervisor/init/init_layers.h"
 #include "supervisor/init/init_listen.h"
 #include "supervisor/init/init_mux.h"
@@ -52,6 +53,7 @@ enum init_state {
 };
 
 struct init {
+	enum init_way way;
 	enum init_state state;
 	struct init_setup setup;
 	struct init_workload workload; /* pid 0: none */
@@ -149,6 +151,13 @@ init_receive_setup(struct init *init)
 		init_die(INIT_STEP_SETUP, EINVAL, INIT_EXIT_PROTOCOL);
 	}
 	init->setup = message.body.setup;
+	/* A guest is told whom its children become, and nobody else is. It
+	 * has no Landlock; where it had, that would be entered as well. */
+	if ((init->way == INIT_WAY_GUEST) != (init->setup.guest_uid != 0))
+		init_die(INIT_STEP_SETUP, EINVAL, INIT_EXIT_PROTOCOL);
+	init_guest_children(init->setup.guest_uid);
+	if (init->setup.guest_uid != 0)
+		init->setup.landlock_required = 0;
 }
 
 static void
@@ -352,7 +361,10 @@ init_run(enum init_way way)
 	    .state = INIT_STATE_SETUP, .workload = {.report_fd = -1}};
 	int error;
 
-	error = way == INIT_WAY_FILTER ? init_filter_own() : 0;
+	init.way = way;
+	error = way == INIT_WAY_FILTER || way == INIT_WAY_GUEST
+		    ? init_filter_own()
+		    : 0;
 	if (error != 0)
 		init_die(INIT_STEP_FILTER, error, INIT_EXIT_START);
 	init_protect();

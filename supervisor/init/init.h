@@ -11,7 +11,8 @@ enum init_way {
 	INIT_WAY_FD,     /* all is inherited */
 	INIT_WAY_FILTER, /* and no runtime has installed a filter: init does,
 			    before its first word */
-	INIT_WAY_VOLUME  /* init_connect.h */
+	INIT_WAY_VOLUME, /* init_connect.h */
+	INIT_WAY_GUEST   /* as FILTER, over the mux link; init_guest.h */
 };
 
 /* Does not return; ends with an init_exit (init_protocol.h). */

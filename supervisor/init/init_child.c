@@ -6,10 +6,13 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+
+#include "supervisor/init/init_guest.h"
 
 #define INIT_CHILD_FIRST 3
 #define INIT_CHILD_PARK 64 /* above every number init uses */
@@ -26,7 +29,9 @@ init_child_fork(void)
 	sigemptyset(&none);
 	for (int number = 1; number < NSIG; number++)
 		(void)signal(number, SIG_DFL); /* SIGKILL refuses */
-	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
+	/* First: a change of user takes the signal away. */
+	if (init_guest_lower() != 0 ||
+	    prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0 ||
 	    sigprocmask(SIG_SETMASK, &none, NULL) != 0)
 		_exit(INIT_CHILD_EXIT);
 	return 0;
@@ -47,7 +52,7 @@ init_child_keep(int *fds, unsigned count)
 			return errno;
 		fds[i] = to;
 	}
-	if (syscall(SYS_close_range, INIT_CHILD_FIRST + count, ~0U, 0) != 0)
+	if (syscall(SYS_close_range, INIT_CHILD_FIRST + count, INT_MAX, 0) != 0)
 		return errno;
 	return 0;
 }

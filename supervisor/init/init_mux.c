@@ -7,6 +7,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <sys/prctl.h>
@@ -106,7 +107,7 @@ init_mux_start(void)
 		return errno;
 	(void)signal(SIGPIPE, SIG_IGN);
 	/* Nothing else was meant for us. */
-	if (syscall(SYS_close_range, INIT_CONTROL_FD, ~0U, 0) != 0)
+	if (syscall(SYS_close_range, INIT_CONTROL_FD, INT_MAX, 0) != 0)
 		return errno;
 	in = init_mux_park(STDIN_FILENO);
 	out = init_mux_park(STDOUT_FILENO);

@@ -12,7 +12,7 @@
 
 #include "supervisor/init/init_ends.h"
 
-#define INIT_PROTOCOL_VERSION 2U
+#define INIT_PROTOCOL_VERSION 3U
 #define INIT_MAGIC 0x414e4931U /* "ANI1" */
 
 /* Descriptors in the container before init does anything. The workload's
@@ -72,6 +72,7 @@ struct init_setup {
 	/* Loopback ports /run/agentnode/{llm,tools}.sock lead to; 0: none. */
 	uint16_t relay_llm_port, relay_tools_port; /* host order */
 	uint32_t landlock_required; /* 0 only with the named override */
+	uint32_t guest_uid; /* of children in a guest kernel; 0: no guest */
 };
 
 struct init_tree {

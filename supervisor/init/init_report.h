@@ -14,7 +14,7 @@
 #include "supervisor/init/init_wall_list.h"
 
 #define INIT_REPORT_MAGIC 0x414e5231U /* "ANR1" */
-#define INIT_REPORT_VERSION 2U
+#define INIT_REPORT_VERSION 3U
 #define INIT_REPORT_MOUNTS_MAX 256U
 #define INIT_REPORT_POINT_MAX 256U
 #define INIT_REPORT_TYPE_MAX 32U

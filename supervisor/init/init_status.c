@@ -9,6 +9,7 @@
 #include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #define INIT_STATUS_SIZE 8192U
@@ -104,6 +105,32 @@ init_status_groups(const char *text, struct init_report_status *status)
 	return 0;
 }
 
+/* Not every kernel that init runs in has these two lines; the kernel itself
+ * is asked then. One that does not know of ambient sets has none. */
+static int
+init_status_privs(const char *text, uint64_t *privs_r)
+{
+	int value;
+
+	if (init_status_field(text, "NoNewPrivs") != NULL)
+		return init_status_number(text, "NoNewPrivs", 10, privs_r);
+	value = prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0);
+	*privs_r = (uint64_t)value;
+	return value < 0 ? errno : 0;
+}
+
+static int
+init_status_ambient(const char *text, uint64_t *set_r)
+{
+	*set_r = 0;
+	if (init_status_field(text, "CapAmb") != NULL)
+		return init_status_number(text, "CapAmb", 16, set_r);
+	return prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, 0, 0, 0) < 0 &&
+		       errno == EINVAL
+		   ? 0
+		   : EPROTO;
+}
+
 int
 init_status_read(struct init_report_status *status_r)
 {
@@ -130,9 +157,8 @@ init_status_read(struct init_report_status *status_r)
 		 text, "CapEff", 16, &status_r->effective)) != 0 ||
 	    (error = init_status_number(
 		 text, "CapBnd", 16, &status_r->bounding)) != 0 ||
-	    (error = init_status_number(
-		 text, "CapAmb", 16, &status_r->ambient)) != 0 ||
-	    (error = init_status_number(text, "NoNewPrivs", 10, &privs)) != 0 ||
+	    (error = init_status_ambient(text, &status_r->ambient)) != 0 ||
+	    (error = init_status_privs(text, &privs)) != 0 ||
 	    (error = init_status_number(text, "Seccomp", 10, &mode)) != 0)
 		return error;
 	status_r->no_new_privs = (uint32_t)privs;

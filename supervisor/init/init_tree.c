@@ -7,9 +7,11 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <linux/openat2.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -20,6 +22,7 @@
 #include "supervisor/init/init_landlock.h"
 #include "supervisor/init/init_results.h"
 
+#define INIT_TREE_OPEN (O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)
 #define INIT_TREE_COPY_SIZE 65536U
 
 int
@@ -87,15 +90,53 @@ init_tree_copy(int from, int to, uint64_t size)
 	return 0;
 }
 
+/* The same, a part at a time, where the kernel has no openat2: no part is
+ * a link or leads up, none is another file system. -1: errno. */
+static int
+init_tree_walk(int root, const char *path)
+{
+	struct stat top, info;
+	int fd = openat(root, ".", INIT_TREE_OPEN);
+
+	if (fd < 0 || fstat(fd, &top) != 0)
+		return fd;
+	for (size_t len; *path != '\0'; path += len + (path[len] == '/')) {
+		char part[NAME_MAX + 1];
+		int next;
+
+		len = strcspn(path, "/");
+		if (len == 0 || len > NAME_MAX ||
+		    (len == 2 && memcmp(path, "..", 2) == 0)) {
+			(void)close(fd);
+			errno = EXDEV;
+			return -1;
+		}
+		memcpy(part, path, len);
+		part[len] = '\0';
+		next = openat(fd, part, INIT_TREE_OPEN);
+		(void)close(fd);
+		fd = next;
+		if (fd < 0)
+			return -1;
+		if (fstat(fd, &info) != 0 || info.st_dev != top.st_dev) {
+			(void)close(fd);
+			errno = EXDEV;
+			return -1;
+		}
+	}
+	return fd;
+}
+
 int
 init_tree_open_folder(int root, const char *path)
 {
-	struct open_how how = {
-	    .flags = O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC,
+	struct open_how how = {.flags = INIT_TREE_OPEN,
 	    .resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS |
 		       RESOLVE_NO_MAGICLINKS | RESOLVE_NO_XDEV};
 
-	return (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+	int fd = (int)syscall(SYS_openat2, root, path, &how, sizeof(how));
+
+	return fd < 0 && errno == ENOSYS ? init_tree_walk(root, path) : fd;
 }
 
 static int

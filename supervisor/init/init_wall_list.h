@@ -76,6 +76,7 @@
 	WALL(INIT_MEMORY, "open /proc/1/mem")				\
 	WALL(INIT_ENVIRON, "open /proc/1/environ")			\
 	WALL(INIT_FD, "list /proc/1/fd")				\
+	WALL(INIT_PIPES, "open what init has open")			\
 	WALL(INIT_ROOT, "open /proc/1/root")				\
 	WALL(WRITE_ROOT, "make a file in /")				\
 	WALL(WRITE_PROC, "write below /proc")				\

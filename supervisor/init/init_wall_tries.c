@@ -21,6 +21,7 @@
 #include "supervisor/init/init_walls.h"
 
 #define INIT_WALL_TRIES_CLONE_NEWUSER 0x10000000UL
+#define INIT_WALL_TRIES_FDS 128U /* of init, from 3 on */
 #define INIT_WALL_TRIES_FILE ".agentnode-wall"
 
 /* Documentation addresses: whatever answers, a route exists. */
@@ -188,6 +189,31 @@ init_wall_tries_init_fd(const struct init_setup *setup)
 {
 	(void)setup;
 	return init_wall_tries_open("/proc/1/fd", O_RDONLY | O_DIRECTORY);
+}
+
+/* Each that a number leads to, but those that lead nowhere (0 to 2). The
+ * first that is not refused speaks for all; sockets and what has no file
+ * system refuse everybody. */
+static int
+init_wall_tries_init_pipes(const struct init_setup *setup)
+{
+	static const int ways[] = {O_RDONLY, O_WRONLY, O_RDWR};
+	int found = ENOENT;
+
+	(void)setup;
+	for (unsigned i = 0; i < 3 * INIT_WALL_TRIES_FDS; i++) {
+		char path[32];
+		int error;
+
+		(void)snprintf(path, sizeof(path), "/proc/1/fd/%u", 3 + i / 3);
+		error = init_wall_tries_open(path, ways[i % 3] | O_NONBLOCK);
+		if (error != EACCES && error != ENOENT && error != ENXIO &&
+		    error != ENODEV)
+			return error;
+		if (error == EACCES)
+			found = error;
+	}
+	return found;
 }
 
 static int
@@ -362,6 +388,7 @@ const struct init_wall_tries_row init_wall_tries[] = {
     {INIT_WALL_INIT_MEMORY, init_wall_tries_init_memory},
     {INIT_WALL_INIT_ENVIRON, init_wall_tries_init_environ},
     {INIT_WALL_INIT_FD, init_wall_tries_init_fd},
+    {INIT_WALL_INIT_PIPES, init_wall_tries_init_pipes},
     {INIT_WALL_INIT_ROOT, init_wall_tries_init_root},
     {INIT_WALL_WRITE_ROOT, init_wall_tries_write_root},
     {INIT_WALL_WRITE_PROC, init_wall_tries_write_proc},

@@ -7,6 +7,7 @@
 #include "supervisor/init/init_walls.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <linux/audit.h>
 #include <linux/capability.h>
 #include <linux/if_ether.h>
@@ -29,6 +30,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "supervisor/init/init_guest.h"
 #include "supervisor/init/init_status.h"
 #include "supervisor/init/init_workload.h"
 
@@ -152,7 +154,10 @@ init_walls_try_calls(int32_t *walls)
 static void
 init_walls_child(const struct init_setup *setup, struct init_report *report)
 {
-	int error = init_workload_become(setup);
+	int error = init_guest_lower();
+
+	if (error == 0)
+		error = init_workload_become(setup);
 
 	/* exec makes a program dumpable, which opens its own /proc files;
 	 * without that the attempts there would fail for another reason. */
@@ -169,20 +174,17 @@ init_walls_child(const struct init_setup *setup, struct init_report *report)
 	_exit(0);
 }
 
-/* Waits for the child, not for ever. 0 or errno. */
+/* Waits for the child, not for ever: it alone holds the other end of the
+ * pipe (not every kernel that init runs in has pidfd_open). 0 or errno. */
 static int
-init_walls_wait(pid_t child)
+init_walls_wait(pid_t child, int pipe_fd)
 {
-	struct pollfd end = {.events = POLLIN};
+	struct pollfd end = {.fd = pipe_fd, .events = POLLIN};
 	int status, ready;
 
-	end.fd = (int)syscall(SYS_pidfd_open, child, 0);
-	if (end.fd < 0)
-		return errno;
 	do
 		ready = poll(&end, 1, INIT_WALLS_TIMEOUT_MS);
 	while (ready < 0 && errno == EINTR);
-	close(end.fd);
 	if (ready != 1)
 		(void)kill(child, SIGKILL);
 	while (waitpid(child, &status, 0) < 0) {
@@ -197,14 +199,20 @@ init_walls_wait(pid_t child)
 int
 init_walls_run(const struct init_setup *setup, struct init_report *report)
 {
+	int ends[2], error;
 	pid_t child;
 
 	for (unsigned i = 0; i < INIT_WALL_COUNT; i++)
 		report->walls[i] = -1;
-	child = fork();
-	if (child < 0)
+	if (pipe2(ends, O_CLOEXEC) != 0)
 		return errno;
+	child = fork();
+	error = child < 0 ? errno : 0;
 	if (child == 0)
 		init_walls_child(setup, report);
-	return init_walls_wait(child);
+	close(ends[1]);
+	if (error == 0)
+		error = init_walls_wait(child, ends[0]);
+	close(ends[0]);
+	return error;
 }

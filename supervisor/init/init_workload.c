@@ -9,6 +9,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -104,8 +105,8 @@ init_workload_child(const struct init_setup *setup, const struct init_go *go,
 		error = init_go_lists(go, secret, &argv, &env);
 	if (error == 0)
 		error = init_workload_become(setup);
-	if (error == 0 &&
-	    syscall(SYS_close_range, 3, ~0U, INIT_WORKLOAD_CLOSE_ON_EXEC) != 0)
+	if (error == 0 && syscall(SYS_close_range, 3, INT_MAX,
+			      INIT_WORKLOAD_CLOSE_ON_EXEC) != 0)
 		error = errno;
 	if (error == 0)
 		error = init_go_result(go);

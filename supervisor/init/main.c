@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * agentnode-init, PID 1 of a sandbox. Takes no environment, and no argument
- * but one fixed word (init.h, init_connect.h, init_mux.h): everything else
- * comes by descriptor.
+ * but one fixed word (init.h, init_connect.h, init_guest.h, init_mux.h):
+ * everything else comes by descriptor.
  */
 #include <string.h>
 
 #include "supervisor/init/init.h"
 #include "supervisor/init/init_connect.h"
+#include "supervisor/init/init_guest.h"
 #include "supervisor/init/init_mux.h"
 #include "supervisor/init/init_protocol.h"
 
@@ -17,7 +18,12 @@ main(int argc, char **argv)
 	const char *word = argc == 2 ? argv[1] : "";
 	enum init_way way = INIT_WAY_FD;
 
-	if (strcmp(word, INIT_MUX_WORD) == 0 && init_mux_start() != 0)
+	if (strcmp(word, INIT_GUEST_WORD) == 0)
+		way = INIT_WAY_GUEST;
+	if (way == INIT_WAY_GUEST && init_guest_start() != 0)
+		return INIT_EXIT_START;
+	if ((way == INIT_WAY_GUEST || strcmp(word, INIT_MUX_WORD) == 0) &&
+	    init_mux_start() != 0)
 		return INIT_EXIT_START;
 	if (strcmp(word, INIT_WORD_FILTER) == 0)
 		way = INIT_WAY_FILTER;

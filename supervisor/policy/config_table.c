@@ -20,7 +20,7 @@
 static const char *const config_table_engines[] = {
     "auto", "podman", "docker", "oci", NULL};
 static const char *const config_table_runtimes[] = {
-    "auto", "crun", "runc", NULL};
+    "auto", "crun", "runc", "runsc", NULL};
 static const char *const config_table_wirings[] = {"auto", "fd", "mux", NULL};
 static const char *const config_table_overrides[] = {
     "no_landlock", "no_cgroup_limits", NULL};
@@ -98,7 +98,8 @@ const struct config_key config_table[] = {
 	    "uses."),
 	CHOICE("sandbox.runtime", CONFIG_FIX, config_table_runtimes, "auto",
 	    NULL,
-	    "The runtime of sandbox.engine oci; auto takes crun, then runc."),
+	    "The runtime of sandbox.engine oci; auto takes crun, then runc; "
+	    "runsc (gVisor) runs a kernel of its own: stronger, slower."),
 	CHOICE("sandbox.wiring", CONFIG_FIX, config_table_wirings, "auto",
 	    NULL,
 	    "How a container gets its sockets: by descriptors, or as frames "

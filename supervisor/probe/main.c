@@ -4,6 +4,7 @@
  *   (none)            all probes as JSON; exit 0 when every wall held
  *   --records         the same as fixed records (probe_record.h)
  *   --only NAME       just these probes; may be given again
+ *   --without NAME    not this one; may be given again
  *   --list            their names
  *   --report          the facts an agent's task would find, as JSON (or
  *                     records); --raw, --metadata, --resolver ADDRESS name
@@ -41,7 +42,8 @@ struct main_command {
 	enum main_mode mode;
 	enum probe_output_form form;
 	const char *only[MAIN_ONLY_MAX];
-	unsigned only_count;
+	const char *without[MAIN_ONLY_MAX];
+	unsigned only_count, without_count;
 	uint64_t flood;
 	struct probe_options options;
 };
@@ -71,6 +73,10 @@ main_wanted(const struct main_command *command, const struct probe *probe)
 {
 	if (probe == main_url_probe && command->options.url == NULL)
 		return false;
+	for (unsigned i = 0; i < command->without_count; i++) {
+		if (strcmp(command->without[i], probe->name) == 0)
+			return false;
+	}
 	for (unsigned i = 0; i < command->only_count; i++) {
 		if (strcmp(command->only[i], probe->name) == 0)
 			return true;
@@ -159,12 +165,12 @@ main_spin(void)
 }
 
 static const struct option main_options[] = {{"records", 0, NULL, 'r'},
-    {"only", 1, NULL, 'o'}, {"list", 0, NULL, 'l'}, {"report", 0, NULL, 'R'},
-    {"flood", 1, NULL, 'f'}, {"spin", 0, NULL, 's'}, {"url", 1, NULL, 'u'},
-    {"hostname", 1, NULL, 'h'}, {"scratch", 1, NULL, 'd'},
-    {"memory-max", 1, NULL, 'm'}, {"processes-max", 1, NULL, 'p'},
-    {"raw", 1, NULL, 'a'}, {"metadata", 1, NULL, 'M'},
-    {"resolver", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
+    {"only", 1, NULL, 'o'}, {"without", 1, NULL, 'w'}, {"list", 0, NULL, 'l'},
+    {"report", 0, NULL, 'R'}, {"flood", 1, NULL, 'f'}, {"spin", 0, NULL, 's'},
+    {"url", 1, NULL, 'u'}, {"hostname", 1, NULL, 'h'},
+    {"scratch", 1, NULL, 'd'}, {"memory-max", 1, NULL, 'm'},
+    {"processes-max", 1, NULL, 'p'}, {"raw", 1, NULL, 'a'},
+    {"metadata", 1, NULL, 'M'}, {"resolver", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
 
 static bool
 main_option(struct main_command *command, int letter)
@@ -179,6 +185,11 @@ main_option(struct main_command *command, int letter)
 		if (command->only_count == MAIN_ONLY_MAX)
 			return false;
 		command->only[command->only_count++] = optarg;
+		return true;
+	case 'w':
+		if (command->without_count == MAIN_ONLY_MAX)
+			return false;
+		command->without[command->without_count++] = optarg;
 		return true;
 	case 'l':
 		command->mode = MAIN_LIST;

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
@@ -85,6 +86,11 @@ probe_inside_status(const struct probe *probe,
 	(void)options;
 	if (probe_try_file("/proc/self/status", text, sizeof(text)) != 0)
 		probe_say(result, false, "%s", probe_try_error(errno));
+	else if (strncmp(want, "\nNoNewPrivs:", 12) == 0 &&
+		 strstr(text, "\nNoNewPrivs:") == NULL)
+		/* A kernel without this line still answers. */
+		probe_say(result, prctl(PR_GET_NO_NEW_PRIVS, 0, 0, 0, 0) == 1,
+		    "as prctl says");
 	else
 		probe_say(result, strstr(text, want) != NULL, "%s: %.*s",
 		    strstr(text, want) != NULL ? "in force" : "not in force",
@@ -107,6 +113,11 @@ probe_inside_capabilities(const struct probe *probe,
 		return;
 	}
 	for (size_t i = 0; i < sizeof(sets) / sizeof(sets[0]); i++) {
+		/* A kernel without ambient sets has no line for them. */
+		if (i == 4 && strstr(text, "\nCapAmb:") == NULL &&
+		    prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_IS_SET, 0, 0, 0) < 0 &&
+		    errno == EINVAL)
+			continue;
 		if (strstr(text, sets[i]) == NULL) {
 			probe_say(
 			    result, false, "%.6s is not empty", sets[i] + 1);

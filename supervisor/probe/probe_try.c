@@ -12,23 +12,20 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The child alone has the other end of the pipe: not every kernel that it
+ * runs on has pidfd_open. */
 static int
-probe_try_wait(pid_t child, int *status_r)
+probe_try_wait(pid_t child, int pipe_fd, int *status_r)
 {
-	struct pollfd end = {.events = POLLIN};
+	struct pollfd end = {.fd = pipe_fd, .events = POLLIN};
 	int ready;
 
-	end.fd = (int)syscall(SYS_pidfd_open, child, 0);
-	if (end.fd < 0)
-		return -1;
 	do
 		ready = poll(&end, 1, PROBE_TRY_TIMEOUT_MS);
 	while (ready < 0 && errno == EINTR);
-	close(end.fd);
 	if (ready != 1)
 		(void)kill(child, SIGKILL);
 	while (waitpid(child, status_r, 0) < 0) {
@@ -62,22 +59,29 @@ probe_try_run(probe_try_attempt *attempt, const void *argument)
 	struct probe_try result = {.end = PROBE_TRY_FAILED};
 	uint64_t *progress = mmap(NULL, sizeof(*progress),
 	    PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-	int status = 0, ready;
+	int status = 0, ready, ends[2];
 	pid_t child;
 
 	if (progress == MAP_FAILED) {
 		result.value = errno;
 		return result;
 	}
+	if (pipe2(ends, O_CLOEXEC) != 0) {
+		result.value = errno;
+		munmap(progress, sizeof(*progress));
+		return result;
+	}
 	child = fork();
 	if (child == 0)
 		_exit(attempt(argument, progress));
+	close(ends[1]);
 	if (child < 0)
 		result.value = errno;
 	else {
-		ready = probe_try_wait(child, &status);
+		ready = probe_try_wait(child, ends[0], &status);
 		result = probe_try_end_of(ready, status);
 	}
+	close(ends[0]);
 	result.progress = *progress;
 	munmap(progress, sizeof(*progress));
 	return result;

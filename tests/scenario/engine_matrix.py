@@ -80,6 +80,8 @@ def main():
                              {"engine": "oci", "runtime": "crun"}, world),
                 lambda: root("runc, root", "descriptors",
                              {"engine": "oci", "runtime": "runc"}, world),
+                lambda: root("runsc, root", "frames (mux)",
+                             {"engine": "oci", "runtime": "runsc"}, world),
                 lambda: user("crun, user", "descriptors",
                              {"engine": "oci", "runtime": "crun"}, world,
                              account),

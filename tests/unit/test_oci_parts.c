@@ -12,6 +12,7 @@
 #include <string.h>
 
 #include "supervisor/engine/oci_bundle.h"
+#include "supervisor/engine/selftest_guest.h"
 #include "supervisor/engine/oci_image.h"
 #include "supervisor/engine/oci_subid.h"
 #include "supervisor/unpack/layer_mark.h"
@@ -282,6 +283,22 @@ test_oci_parts_bundle(void **state)
 	    "/group", json_string_value(json_object_get(
 			  json_object_get(config, "linux"), "cgroupsPath")));
 	json_decref(config);
+	spec.guest = true;
+	assert_int_equal(oci_bundle_make(&spec, &config), RESULT_OK);
+	process = json_object_get(config, "process");
+	assert_int_equal(1, json_integer_value(json_object_get(
+				json_object_get(process, "user"), "uid")));
+	assert_string_equal("guest", json_string_value(json_array_get(
+					 json_object_get(process, "args"), 1)));
+	process = json_object_get(process, "capabilities");
+	assert_int_equal(
+	    json_array_size(json_object_get(process, "permitted")), 4);
+	assert_int_equal(
+	    json_array_size(json_object_get(process, "ambient")), 0);
+	assert_int_equal(
+	    json_array_size(json_object_get(process, "inheritable")), 0);
+	json_decref(config);
+	spec.guest = false;
 	input.uid = 0;
 	assert_int_equal(oci_bundle_make(&spec, &config), RESULT_BAD);
 	assert_null(config);
@@ -338,6 +355,26 @@ test_oci_parts_twice(void **state)
 	assert_false(oci_image_comes_again(&layers, 2));
 }
 
+/* The known answer becomes a good one; another one, or none, does not. */
+static void
+test_oci_parts_guest_rows(void **state)
+{
+	json_t *rows = json_pack("[{s:s, s:b, s:s}, {s:s, s:b, s:s}, {s:s, "
+				 "s:b, s:s}, {s:s, s:b, s:s}]",
+	    "name", "make_device", "ok", 0, "detail", "success", "name",
+	    "raw_address", "ok", 0, "detail", "1.1.1.1 port 443: connected",
+	    "name", "pid1_environ", "ok", 1, "detail", "EACCES", "name",
+	    "mount", "ok", 0, "detail", "success");
+
+	(void)state;
+	selftest_guest_judge(rows);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(json_is_true(json_object_get(
+				     json_array_get(rows, i), "ok")),
+		    i == 0);
+	json_decref(rows);
+}
+
 static void
 test_oci_parts_texts(void **state)
 {
@@ -367,6 +404,7 @@ main(void)
 	    cmocka_unit_test(test_oci_parts_bundle),
 	    cmocka_unit_test(test_oci_parts_memory),
 	    cmocka_unit_test(test_oci_parts_twice),
+	    cmocka_unit_test(test_oci_parts_guest_rows),
 	    cmocka_unit_test(test_oci_parts_texts),
 	};
 

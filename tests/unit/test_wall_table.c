@@ -104,13 +104,14 @@ set_walls(void)
 	    {INIT_WALL_ROUTE6, ENETUNREACH}, {INIT_WALL_METADATA, ENETUNREACH},
 	    {INIT_WALL_RESOLVER, ECONNREFUSED}, {INIT_WALL_MKNOD, EACCES},
 	    {INIT_WALL_INIT_MEMORY, EACCES}, {INIT_WALL_INIT_ENVIRON, EACCES},
-	    {INIT_WALL_INIT_FD, EACCES}, {INIT_WALL_INIT_ROOT, EACCES},
-	    {INIT_WALL_WRITE_ROOT, EROFS}, {INIT_WALL_WRITE_PROC, EACCES},
-	    {INIT_WALL_WRITE_SOCKETS, EACCES}, {INIT_WALL_SET_UID, 0},
-	    {INIT_WALL_EXEC_WRITABLE, EACCES}, {INIT_WALL_CONTROL_WRITE, 0},
-	    {INIT_WALL_CONTROL_FORK, 0}, {INIT_WALL_CONTROL_TCP, 0},
-	    {INIT_WALL_CONTROL_UNIX, 0}, {INIT_WALL_CONTROL_NETLINK, 0},
-	    {INIT_WALL_CONTROL_NULL, 0}, {INIT_WALL_CONTROL_SCHED, 0}};
+	    {INIT_WALL_INIT_FD, EACCES}, {INIT_WALL_INIT_PIPES, EACCES},
+	    {INIT_WALL_INIT_ROOT, EACCES}, {INIT_WALL_WRITE_ROOT, EROFS},
+	    {INIT_WALL_WRITE_PROC, EACCES}, {INIT_WALL_WRITE_SOCKETS, EACCES},
+	    {INIT_WALL_SET_UID, 0}, {INIT_WALL_EXEC_WRITABLE, EACCES},
+	    {INIT_WALL_CONTROL_WRITE, 0}, {INIT_WALL_CONTROL_FORK, 0},
+	    {INIT_WALL_CONTROL_TCP, 0}, {INIT_WALL_CONTROL_UNIX, 0},
+	    {INIT_WALL_CONTROL_NETLINK, 0}, {INIT_WALL_CONTROL_NULL, 0},
+	    {INIT_WALL_CONTROL_SCHED, 0}};
 
 	for (unsigned i = 0; i < INIT_WALL_COUNT; i++)
 		report.walls[i] = EPERM;
@@ -163,6 +164,43 @@ test_good(void **state)
 	(void)state;
 	assert_int_equal(compare(&expected), 0);
 	assert_string_equal(told_text, "");
+}
+
+/* What a guest kernel answers is good there alone, and nothing else is. */
+static void
+test_guest(void **state)
+{
+	static const struct {
+		enum init_wall wall;
+		int32_t outcome;
+	} guest[] = {{INIT_WALL_MKNOD, 0}, {INIT_WALL_ROUTE4, EHOSTUNREACH},
+	    {INIT_WALL_ROUTE6, EHOSTUNREACH},
+	    {INIT_WALL_METADATA, EHOSTUNREACH}, {INIT_WALL_INIT_ENVIRON, 0},
+	    {INIT_WALL_INIT_FD, 0}, {INIT_WALL_WRITE_ROOT, EACCES},
+	    {INIT_WALL_WRITE_PROC, 0}, {INIT_WALL_WRITE_SOCKETS, EACCES},
+	    {INIT_WALL_SIGNAL_INIT, EPERM}};
+	struct wall_table_expected want = expected;
+
+	(void)state;
+	want.guest = true;
+	for (unsigned i = 0; i < INIT_WALL_COUNT; i++) {
+		enum init_wall wall = (enum init_wall)i;
+		int32_t good = report.walls[i];
+
+		for (size_t k = 0; k < sizeof(guest) / sizeof(guest[0]); k++)
+			good = guest[k].wall == wall ? guest[k].outcome : good;
+		report.walls[i] = good;
+		assert_true(wall_table_outcome(&report, wall, &want));
+		report.walls[i] = EIO;
+		assert_false(wall_table_outcome(&report, wall, &want));
+		report.walls[i] = good == 0 ? EPERM : 0;
+		assert_false(wall_table_outcome(&report, wall, &want));
+		report.walls[i] = good;
+	}
+	report.walls[INIT_WALL_INIT_PIPES] = ENOENT;
+	assert_false(wall_table_outcome(&report, INIT_WALL_INIT_PIPES, &want));
+	report.walls[INIT_WALL_MKNOD] = 0;
+	assert_false(wall_table_outcome(&report, INIT_WALL_MKNOD, &expected));
 }
 
 static void
@@ -405,6 +443,7 @@ main(void)
 	    cmocka_unit_test_setup(test_mounts, good_report),
 	    cmocka_unit_test_setup(test_mount_without_end, good_report),
 	    cmocka_unit_test_setup(test_names, good_report),
+	    cmocka_unit_test_setup(test_guest, good_report),
 	    cmocka_unit_test_setup(test_resolver, good_report),
 	    cmocka_unit_test_setup(test_hostname, good_report),
 	    cmocka_unit_test_setup(test_environment, good_report),
