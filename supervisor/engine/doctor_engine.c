@@ -224,7 +224,13 @@ doctor_engine_boundary(struct doctor *doctor, struct doctor_finding *finding)
 
 	doctor_fix(
 	    finding, "apt install runsc, or set sandbox.runtime to auto");
-	if (!engine_is_guest(doctor->config))
+	if (!engine_is_guest(doctor->config) &&
+	    strcmp(config_text(doctor->config, "sandbox.runtime"), "runsc") ==
+		0)
+		doctor_say(finding, false,
+		    "sandbox.runtime is runsc, which sandbox.engine oci alone "
+		    "starts");
+	else if (!engine_is_guest(doctor->config))
 		doctor_say(finding, true,
 		    "this machine's kernel, behind the walls; sandbox.engine "
 		    "oci with sandbox.runtime runsc gives each sandbox one of "

@@ -259,6 +259,24 @@ engine_host_none(struct engine_host *host,
 	engine_host_close(host);
 }
 
+/* A kernel of the sandbox's own was asked for: no engine that would start
+ * one on the machine's is an answer to that. */
+static enum result
+engine_host_kernel(
+    const struct config *config, struct engine_host_fault *fault_r)
+{
+	const char *engine = config_text(config, "sandbox.engine");
+
+	if (strcmp(config_text(config, "sandbox.runtime"), "runsc") != 0 ||
+	    strcmp(engine, "oci") == 0)
+		return RESULT_OK;
+	return engine_host_fail(fault_r, RESULT_UNSUPPORTED, "runtime_unusable",
+	    "sandbox.runtime runsc works with sandbox.engine oci alone, which "
+	    "is %s: `agentnode config set sandbox.engine oci`, or unset "
+	    "sandbox.runtime",
+	    engine);
+}
+
 enum result
 engine_host_find(const struct config *config, struct engine_host *host_r,
     struct engine_host_fault *fault_r)
@@ -270,7 +288,9 @@ engine_host_find(const struct config *config, struct engine_host *host_r,
 
 	memset(host_r, 0, sizeof(*host_r));
 	memset(fault_r, 0, sizeof(*fault_r));
-	result = engine_host_files(host_r, fault_r);
+	result = engine_host_kernel(config, fault_r);
+	if (result == RESULT_OK)
+		result = engine_host_files(host_r, fault_r);
 	if (result != RESULT_OK)
 		return result;
 	engine_host_remember(config, host_r);

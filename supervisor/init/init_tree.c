@@ -98,8 +98,13 @@ init_tree_walk(int root, const char *path)
 	struct stat top, info;
 	int fd = openat(root, ".", INIT_TREE_OPEN);
 
-	if (fd < 0 || fstat(fd, &top) != 0)
-		return fd;
+	if (fd < 0)
+		return -1;
+	if (fstat(fd, &top) != 0) {
+		(void)close(fd);
+		errno = EXDEV;
+		return -1;
+	}
 	for (size_t len; *path != '\0'; path += len + (path[len] == '/')) {
 		char part[NAME_MAX + 1];
 		int next;

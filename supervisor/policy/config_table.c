@@ -99,7 +99,8 @@ const struct config_key config_table[] = {
 	CHOICE("sandbox.runtime", CONFIG_FIX, config_table_runtimes, "auto",
 	    NULL,
 	    "The runtime of sandbox.engine oci; auto takes crun, then runc; "
-	    "runsc (gVisor) runs a kernel of its own: stronger, slower."),
+	    "runsc (gVisor) runs a kernel of its own: stronger, slower, and "
+	    "refused with another engine."),
 	CHOICE("sandbox.wiring", CONFIG_FIX, config_table_wirings, "auto",
 	    NULL,
 	    "How a container gets its sockets: by descriptors, or as frames "

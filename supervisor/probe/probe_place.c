@@ -38,15 +38,21 @@ probe_place_absent(const struct probe *probe,
     const struct probe_options *options, struct probe_result *result)
 {
 	const char *const *path = probe->data;
+	char found[sizeof(result->detail)] = "";
+	size_t used = 0;
 
 	(void)options;
+	/* All of them: where one is known to be there, it hides no other. */
 	for (; *path != NULL; path++) {
-		if (access(*path, F_OK) == 0) {
-			probe_say(result, false, "%s is there", *path);
-			return;
-		}
+		if (access(*path, F_OK) == 0 && used < sizeof(found))
+			used += (size_t)snprintf(
+			    found + used, sizeof(found) - used, " %s", *path);
 	}
-	probe_say(result, true, "nothing of the kind is there");
+	if (used == 0)
+		probe_say(result, true, "nothing of the kind is there");
+	else
+		probe_say(result, false, "there:%s%s", found,
+		    used < sizeof(found) ? "" : " and more");
 }
 
 static void

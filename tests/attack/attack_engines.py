@@ -8,12 +8,14 @@ import os
 import shutil
 import subprocess
 
+import dockerd
 import drive
 import engine_case
 import harness
 import private_engine
 
-PLAIN = "bare"
+PLAIN, MUX, ROOTLESS = "bare", "mux", "rootless"
+RUNTIMES = ("crun", "runc", "runsc")
 
 
 def configured():
@@ -28,10 +30,11 @@ def configured():
 def image(name):
     """The image of an engine: given for it, or the one of all."""
     given = "AGENTNODE_TEST_IMAGE_" + name.upper().replace("-", "_")
-    return os.environ.get(given) or engine_case.image()
+    return os.environ.get(given) or (
+        daemon().image if name == "docker" else engine_case.image())
 
 
-USERS = []
+USERS, DAEMONS = [], []
 
 
 def user():
@@ -43,21 +46,31 @@ def user():
     return USERS[0]
 
 
+def daemon():
+    """A Docker of the suite's own; one for a run."""
+    if not DAEMONS:
+        DAEMONS.append(dockerd.Dockerd())
+    return DAEMONS[0]
+
+
 def forget():
     """The end of a run."""
-    while USERS:
-        USERS.pop().end()
+    for found in (USERS, DAEMONS):
+        while found:
+            found.pop().end()
 
 
 class Engine:
-    """name: ENGINE[-RUNTIME][-rootless], of sandbox.engine and
-    sandbox.runtime; or native."""
+    """name: ENGINE[-RUNTIME][-mux][-rootless], of sandbox.engine,
+    sandbox.runtime and sandbox.wiring; or native."""
 
     def __init__(self, name):
         self.name, self.user = name, None
-        self.words = name.removesuffix("-rootless").split("-", 1)
+        self.words = name.split("-")
+        # A kernel of its own, which shows other things (docs/engine.md).
+        self.guest = "runsc" in self.words
         self.options = ["--boundary", "native"] if name == "native" else []
-        if name.endswith("-rootless"):
+        if ROOTLESS in self.words:
             self.user = user()
         self.home = harness.folder("agentnode-attack-")
         self.env, self.prefix = harness.environment(self.home), []
@@ -68,20 +81,27 @@ class Engine:
                 *self.user.inside, "setpriv", f"--reuid={self.user.uid}",
                 f"--regid={self.user.gid}", *self.user.groups]
 
+    def sandbox(self):
+        """Its part of the configuration."""
+        if self.name == "native":
+            return {}
+        found = {"engine": self.words[0], "image": (
+            self.user.image if self.user else image(self.words[0]))}
+        found.update({"runtime": word for word in self.words
+                      if word in RUNTIMES})
+        if self.words[0] == "docker":
+            found["docker_socket"] = daemon().socket
+        if MUX in self.words:
+            found["wiring"] = MUX
+        if self.user and self.user.made:
+            found["overrides"] = ["no_cgroup_limits"]
+        return found
+
     def configure(self, net, **more):
         """The test internet, as a host's configuration."""
         folder = os.path.join(self.home, ".agentnode")
         os.makedirs(folder, mode=0o700, exist_ok=True)
-        sandbox = {}
-        if self.name != "native":
-            sandbox["image"] = (self.user.image if self.user
-                                else image(self.words[0]))
-            sandbox["engine"] = self.words[0]
-        if self.words[1:]:
-            sandbox["runtime"] = self.words[1]
-        if self.user and self.user.made:
-            sandbox["overrides"] = ["no_cgroup_limits"]
-        config = {"sandbox": sandbox, "exec": {"output_max": 1 << 20},
+        config = {"sandbox": self.sandbox(), "exec": {"output_max": 1 << 20},
                   "egress": {"resolver": net.dns.address, "deny": drive.DENY,
                              "hello_timeout_ms": 1000, "extra_ranges": {
                                  name: [cidr] for name, cidr in {
@@ -97,7 +117,7 @@ class Engine:
 
     def start(self, inputs, allow, *command, **env):
         """`agentnode exec`, running; inputs: {name: path}."""
-        words = [*self.options, "--json", "--timeout", "120s",
+        words = [*self.options, "--json", "--timeout", "300s",
                  "--max-output", "1m"]
         for name, path in inputs.items():
             words += ["--input", f"{name}={path}"]
@@ -118,7 +138,8 @@ class Engine:
 class Bare(Engine):
     """A container with files and variables of the host, capabilities and
     every system call: what a careless command line gives. Never the host's
-    network, processes or /proc/sys: attacks do go through here."""
+    network, processes or /proc/sys: attacks do go through here. name: bare
+    (Podman), bare-docker, bare-runsc (by that Docker)."""
 
     def configure(self, net, **more):
         pass
@@ -133,14 +154,20 @@ class Bare(Engine):
         with open(inputs["facts.json"], encoding="utf-8") as file:
             facts = json.load(file)
         hosts = {os.path.dirname(facts["secret"]), facts["cwd"]}
+        engine, pinned, by = "podman", image("podman"), runtime()
+        if self.words[1:]:
+            engine, pinned = daemon().client, image("docker")
+            by = "runsc" if self.guest else "runc"
+            env = {**env, "DOCKER_HOST": "unix://" + daemon().socket}
         return subprocess.Popen(
-            ["podman", "run", "--rm", *private_engine.PLAIN,
-             "--cap-add=NET_ADMIN,NET_RAW,SYS_ADMIN",
-             "--security-opt=seccomp=unconfined", "--runtime=" + runtime(),
+            [engine, "run", "--rm", *private_engine.PLAIN,
+             *["--cap-add=" + one for one in
+               ("NET_ADMIN", "NET_RAW", "SYS_ADMIN")],
+             "--security-opt=seccomp=unconfined", "--runtime=" + by,
              f"--volume={place}:/work",
              *[f"--volume={host}:{host}" for host in hosts],
-             "--workdir=/work", *words, image("podman"), *command],
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+             "--workdir=/work", *words, pinned, *command],
+            env={**os.environ, **env}, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE)
 
 
@@ -150,7 +177,7 @@ def runtime():
 
 
 def make(name):
-    return Bare(name) if name == PLAIN else Engine(name)
+    return (Bare if name.split("-")[0] == PLAIN else Engine)(name)
 
 
 def available():
@@ -158,10 +185,11 @@ def available():
     found = []
     for name in configured():
         if name == "oci":
-            found += ["oci-" + one for one in ("crun", "runc")
-                      if shutil.which(one)]
+            found += ["oci-" + one for one in RUNTIMES if shutil.which(one)]
         elif shutil.which(name):
-            found.append(name)
+            found += [name, f"{name}-{MUX}"]
     if os.geteuid() == 0 and shutil.which("newuidmap"):
-        found += [name + "-rootless" for name in found if name != "docker"]
+        found += [f"{name}-{ROOTLESS}"
+                  for name in ("podman", "oci-crun", "oci-runc")
+                  if name in found]
     return [*found, "native"]

@@ -54,9 +54,9 @@ class Host:
             except OSError:
                 return "127.0.0.1"
 
-    def files(self):
-        """{name inside: path}."""
-        facts = {"marks": [MARK], "secret": self.secret,
+    def files(self, **more):
+        """{name inside: path}. more: facts of the engine and the run."""
+        facts = {**more, "marks": [MARK], "secret": self.secret,
                  "abstract": self.abstract, "socket": self.socket,
                  "port": self.port.getsockname()[1], "cwd": self.cwd,
                  "address": self.address(), "calls": launch_bypasses.CALLS,
@@ -185,13 +185,14 @@ def run(tally, engine, net, weaken=()):
     engine.configure(net, **{attack_tables.host(name): "127.0.0.11/32"
                              for name in weaken})
     process = engine.start(
-        host.files(), drive.ALLOW + list(weaken), "/usr/bin/python3",
+        host.files(guest=engine.guest, items=sorted(tally.only or ())),
+        drive.ALLOW + list(weaken), "/usr/bin/python3",
         "inside_attacks.py", ATTACK_SECRET=MARK, OPENAI_API_KEY=MARK,
         SSH_AUTH_SOCK=host.socket)
     stop = threading.Event()
     watcher = threading.Thread(target=watch, args=(tally, process.pid, stop))
     watcher.start()
-    out, err = process.communicate(timeout=150)
+    out, err = process.communicate(timeout=330)
     stop.set()
     watcher.join()
     text = out.decode("utf-8", "replace")

@@ -44,6 +44,17 @@ refused = case.agentnode("exec", "--", "/bin/true")
 check("descriptors are not a way into it", refused.code != 0
       and "wiring_unavailable" in refused.err, refused)
 case.agentnode("config", "unset", "sandbox.wiring")
+# Whoever asked for a kernel of its own never gets the machine's instead.
+for engine in ("podman", "auto", "docker"):
+    case.agentnode("config", "set", "sandbox.engine", engine)
+    refused = case.agentnode("exec", "--", "/bin/true")
+    status = case.agentnode("sandbox", "status", "--json")
+    check(f"runsc with engine {engine}: refused with its reason",
+          refused.code != 0 and "runtime_unusable" in refused.err
+          and "sandbox.engine oci" in refused.err, refused)
+    check(f"runsc with engine {engine}: not ready", status.code == 1
+          and "sandbox.engine oci" in status.out, status)
+case.agentnode("config", "set", "sandbox.engine", "oci")
 
 
 def below(pid):

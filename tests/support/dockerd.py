@@ -42,7 +42,8 @@ class Dockerd:
         log = open(os.path.join(self.run, "log"), "ab")
         self.process = subprocess.Popen(
             [self.daemon, "--iptables=false", "--ip6tables=false",
-             "--bridge=none", "--data-root", os.path.join(PLACE, "data"),
+             "--bridge=none", "--add-runtime", "runsc=" + self._guest(),
+             "--data-root", os.path.join(PLACE, "data"),
              "--exec-root", os.path.join(self.run, "exec"), "--pidfile",
              os.path.join(self.run, "pid"), "-H", "unix://" + self.socket],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
@@ -55,6 +56,15 @@ class Dockerd:
                       + file.read()[-2000:])
             self.end()
             raise SystemExit(1)
+
+    def _guest(self):
+        """runsc as Docker's users have it; nothing of ours uses it."""
+        path = os.path.join(self.run, "runsc")
+        with open(path, "w", encoding="ascii") as out:
+            out.write("#!/bin/sh\nexec runsc --platform=ptrace "
+                      "--network=none --ignore-cgroups \"$@\"\n")
+        os.chmod(path, 0o755)
+        return path
 
     def __call__(self, *words, **options):
         return subprocess.run(

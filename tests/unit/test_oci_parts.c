@@ -375,6 +375,27 @@ test_oci_parts_guest_rows(void **state)
 	json_decref(rows);
 }
 
+/* A device that is known to be there hides no other. */
+static void
+test_oci_parts_guest_devices(void **state)
+{
+	static const char *const answers[] = {"there: /dev/fuse /dev/net/tun",
+	    "there: /dev/fuse /dev/sda",
+	    "there: /dev/fuse /dev/net/tun /dev/kvm", "/dev/fuse is there"};
+
+	(void)state;
+	for (size_t i = 0; i < 4; i++) {
+		json_t *rows = json_pack("[{s:s, s:b, s:s}]", "name",
+		    "device_nodes", "ok", 0, "detail", answers[i]);
+
+		selftest_guest_judge(rows);
+		assert_int_equal(json_is_true(json_object_get(
+				     json_array_get(rows, 0), "ok")),
+		    i == 0);
+		json_decref(rows);
+	}
+}
+
 static void
 test_oci_parts_texts(void **state)
 {
@@ -405,6 +426,7 @@ main(void)
 	    cmocka_unit_test(test_oci_parts_memory),
 	    cmocka_unit_test(test_oci_parts_twice),
 	    cmocka_unit_test(test_oci_parts_guest_rows),
+	    cmocka_unit_test(test_oci_parts_guest_devices),
 	    cmocka_unit_test(test_oci_parts_texts),
 	};
 
