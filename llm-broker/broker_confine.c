@@ -16,7 +16,7 @@
 static const struct confine_syscall broker_confine_syscalls[] = {
     {__NR_accept4, CONFINE_ALLOW, 0, "fd_accept"},
     {__NR_socketpair, CONFINE_ALLOW_ARG0, AF_UNIX, "lane_client_connect"},
-    {__NR_getsockopt, CONFINE_ALLOW, 0, "fd_is_listener"},
+    {__NR_getsockopt, CONFINE_ALLOW, 0, "fd_is_listener, call_io_is_reset"},
     {__NR_setsockopt, CONFINE_ALLOW, 0, "TCP_NODELAY, SO_LINGER"},
     {__NR_shutdown, CONFINE_ALLOW, 0, "call_net_linger"},
     {__NR_recvfrom, CONFINE_ALLOW, 0, "call_io_read, lane_client_read"},

@@ -50,20 +50,17 @@ call_io_tell(struct call *call, enum call_event event)
 	call_io_wake(call_net_of(call));
 }
 
-/* A reset comes as something to read, like a next request does. While a
- * call runs nothing is read, so it has to be looked at. */
+/* A reset comes as something to read, as a next request does, and stands
+ * behind bytes that came before it, where a read does not see it. No other
+ * edge follows: the socket has to be asked. */
 static bool
-call_io_is_gone(const struct call_io *io)
+call_io_is_reset(const struct call_io *io)
 {
-	char byte;
-	ssize_t count;
+	int error = 0;
+	socklen_t len = sizeof(error);
 
-	if (io->call.state != CALL_STATE_RESERVE &&
-	    io->call.state != CALL_STATE_ASK &&
-	    io->call.state != CALL_STATE_RELAY)
-		return false;
-	count = recv(io->fd, &byte, 1, MSG_PEEK);
-	return count == 0 || (count < 0 && errno != EAGAIN && errno != EINTR);
+	return getsockopt(io->fd, SOL_SOCKET, SO_ERROR, &error, &len) != 0 ||
+	       error != 0;
 }
 
 static void
@@ -74,7 +71,7 @@ call_io_on_agent(evutil_socket_t fd, short what, void *context)
 	(void)fd;
 	if (what & EV_READ)
 		io->agent_can |= CALL_NET_CAN_READ;
-	if ((what & EV_READ) && call_io_is_gone(io))
+	if ((what & EV_READ) && call_io_is_reset(io))
 		io->agent_can |= CALL_NET_HUNG_UP;
 	if (what & EV_WRITE)
 		io->agent_can |= CALL_NET_CAN_WRITE;
@@ -351,6 +348,8 @@ call_io_accept(struct call_io_shared *shared, struct call_run *run, int fd)
 	io->call.space = &shared->space;
 	call_begin(&io->call);
 	call_io_watch(io);
+	if (call_io_is_reset(io))
+		io->agent_can |= CALL_NET_HUNG_UP;
 	call_io_tell(&io->call, CALL_EVENT_ACCEPTED);
 }
 

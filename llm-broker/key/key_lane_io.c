@@ -169,8 +169,17 @@ key_lane_io_run(struct key_lane_io *io)
 			world->on_broken(world->context);
 		key_lane_io_free(io);
 	}
-	key_lane_net_tell(world);
+	if (world->line.is_due) /* behind what others wait for */
+		event_active(world->tell_event, EV_TIMEOUT, 0);
 	key_lane_io_keep_time(world);
+}
+
+static void
+key_lane_io_on_tell(evutil_socket_t fd, short what, void *context)
+{
+	(void)fd;
+	(void)what;
+	key_lane_net_tell(context);
 }
 
 void
@@ -512,9 +521,11 @@ key_lane_io_init(struct key_lane_world *world)
 	    event_new(world->base, -1, EV_PERSIST, key_lane_io_on_tick, world);
 	world->again_event =
 	    event_new(world->base, -1, 0, key_lane_io_on_again, world);
+	world->tell_event =
+	    event_new(world->base, -1, 0, key_lane_io_on_tell, world);
 	world->scratch = malloc(KEY_LANE_IO_SCRATCH);
 	if (world->tick == NULL || world->again_event == NULL ||
-	    world->scratch == NULL)
+	    world->tell_event == NULL || world->scratch == NULL)
 		return RESULT_NO_MEMORY;
 	return key_inject_new(&world->inject);
 }
@@ -530,5 +541,7 @@ key_lane_io_close(struct key_lane_world *world)
 		event_free(world->tick);
 	if (world->again_event != NULL)
 		event_free(world->again_event);
+	if (world->tell_event != NULL)
+		event_free(world->tell_event);
 	free(world->scratch);
 }

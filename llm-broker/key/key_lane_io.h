@@ -57,7 +57,7 @@ struct key_lane_world {
 	struct key_store *store;
 	struct key_inject *inject;
 	struct deadline_wheel lane_wheel, upstream_wheel;
-	struct event *tick, *again_event;
+	struct event *tick, *again_event, *tell_event;
 	struct key_lane_io_list lanes, again;
 	struct lane_trunk trunk;
 	size_t lane_count;

@@ -18,10 +18,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "llm-broker/key/upstream_pool.h"
-
-/* Of one provider at one time: one takes twice the memory of a connection
- * that is there. Those that come behind resume the sessions of these. */
-#define UPSTREAM_HANDSHAKES_MAX 128U
+#include "llm-broker/key/upstream_turn.h"
 
 static const char *const upstream_states[] = {"new", "lookup", "parent", "dial",
     "through", "turn", "handshake", "busy", "idle", "closed"};
@@ -35,21 +32,6 @@ upstream_enter(
 	    LOG_TEXT("from", upstream_states[upstream->state]),
 	    LOG_TEXT("to", upstream_states[state]), LOG_TEXT("why", why));
 	upstream->state = state;
-}
-
-/* It leaves the handshake, or its place among those that wait for one. */
-static void
-upstream_leave_turn(struct upstream *upstream)
-{
-	struct upstream_site *site = upstream->site;
-
-	if (upstream->state == UPSTREAM_TURN)
-		TAILQ_REMOVE(&site->turn, upstream, wait);
-	if (upstream->state != UPSTREAM_HANDSHAKE)
-		return;
-	site->handshakes--;
-	if (!TAILQ_EMPTY(&site->turn))
-		event_active(&site->next, EV_TIMEOUT, 0);
 }
 
 void
@@ -69,7 +51,7 @@ upstream_close(struct upstream **upstream, const char *why)
 		TAILQ_REMOVE(&site->open, gone, link);
 	}
 	site->count--;
-	upstream_leave_turn(gone);
+	upstream_turn_leave(gone);
 	upstream_enter(gone, UPSTREAM_CLOSED, why);
 	deadline_wheel_clear(site->world->wheel, &gone->deadline);
 	dns_cancel(&gone->query);
@@ -112,7 +94,7 @@ static void
 upstream_ready(struct upstream *upstream)
 {
 	deadline_wheel_clear(upstream->site->world->wheel, &upstream->deadline);
-	upstream_leave_turn(upstream);
+	upstream_turn_leave(upstream);
 	upstream_enter(upstream, UPSTREAM_BUSY, "ready");
 	upstream->user.on_ready(upstream->user.context);
 }
@@ -152,8 +134,6 @@ upstream_greet(struct upstream *upstream)
 		upstream_fail(upstream, LANE_FAILED_TLS, "out of memory");
 		return;
 	}
-	upstream_leave_turn(upstream);
-	upstream->site->handshakes++;
 	upstream_enter(upstream, UPSTREAM_HANDSHAKE, "connected");
 	upstream_handshake(upstream);
 }
@@ -162,17 +142,24 @@ void
 upstream_on_next(evutil_socket_t fd, short what, void *context)
 {
 	struct upstream_site *site = context;
-	struct upstream *upstream;
+	struct upstream *upstream, *stale;
+	uint64_t now = event_loop_now_ms();
 
 	(void)fd;
 	(void)what;
-	while (site->handshakes < UPSTREAM_HANDSHAKES_MAX &&
-	       (upstream = TAILQ_FIRST(&site->turn)) != NULL) {
+	for (;;) {
+		upstream = upstream_turn_next(site, now, &stale);
+		if (stale != NULL) {
+			upstream_fail(stale, LANE_FAILED_TIMEOUT,
+			    "the handshake took the time of others");
+			continue;
+		}
+		if (upstream == NULL)
+			return;
 		/* It has waited for others: its own time begins now. */
 		deadline_wheel_arm(site->world->wheel, &upstream->deadline,
-		    event_loop_now_ms() +
-			(uint64_t)site->world->config->connect_timeout_ms);
-		upstream_greet(upstream); /* it leaves the list anyhow */
+		    now + (uint64_t)site->world->config->connect_timeout_ms);
+		upstream_greet(upstream);
 	}
 }
 
@@ -184,10 +171,9 @@ upstream_connected(struct upstream *upstream)
 
 	if (site->tls == NULL) {
 		upstream_ready(upstream);
-	} else if (site->handshakes < UPSTREAM_HANDSHAKES_MAX) {
+	} else if (upstream_turn_ask(upstream, event_loop_now_ms())) {
 		upstream_greet(upstream);
 	} else {
-		TAILQ_INSERT_TAIL(&site->turn, upstream, wait);
 		upstream_enter(upstream, UPSTREAM_TURN, "connected");
 	}
 }

@@ -36,6 +36,13 @@ enum upstream_state {
 	UPSTREAM_CLOSED
 };
 
+/* Its place in upstream_turn.h's lists. */
+enum upstream_turn {
+	UPSTREAM_TURN_NONE,
+	UPSTREAM_TURN_WAITS,
+	UPSTREAM_TURN_HAS
+};
+
 /* What connections to all providers share. */
 struct upstream_world {
 	struct event_base *base;
@@ -59,8 +66,9 @@ struct upstream_site {
 	struct upstream_list idle;        /* newest first */
 	struct upstream_list open;        /* all others; of these: */
 	struct upstream_list turn;        /* in this state, oldest first */
-	struct event next;                /* one of them has its turn */
-	size_t idle_count, count, handshakes;
+	struct upstream_list shaking;     /* hands, oldest first */
+	struct event next;                /* one has its turn (upstream_turn) */
+	size_t idle_count, count, shaking_count;
 	uint64_t generation; /* older connections do not rest any more */
 };
 
@@ -90,6 +98,8 @@ struct upstream {
 	struct dns_answer *judged; /* while the proxy's name is looked up */
 	struct ip_addr address;    /* the provider's, that was judged */
 	uint64_t generation;
+	uint64_t turn_ms; /* when its turn to shake hands began */
+	enum upstream_turn turn;
 	unsigned calls; /* served before this one */
 };
 

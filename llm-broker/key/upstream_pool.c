@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/event_loop.h"
+#include "llm-broker/key/upstream_turn.h"
 
 #define UPSTREAM_POOL_FRESH_MS 1U /* less than a way to any provider */
 
@@ -23,7 +24,7 @@ upstream_pool_init(struct upstream_site *site, struct upstream_world *world,
 	site->tls = tls;
 	TAILQ_INIT(&site->idle);
 	TAILQ_INIT(&site->open);
-	TAILQ_INIT(&site->turn);
+	upstream_turn_init(site);
 	(void)event_assign(
 	    &site->next, world->base, -1, 0, upstream_on_next, site);
 }

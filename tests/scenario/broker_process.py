@@ -225,6 +225,46 @@ def burst(broker):
         agent.close()
 
 
+def reset(agent):
+    agent.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
+                     struct.pack("ii", 1, 0))
+    agent.close()
+
+
+def resets(broker):
+    """Agents whose reset comes with bytes, so that a read does not see it."""
+    agents, lane = [broker.agent() for _ in range(3)], None
+    for agent in agents:
+        agent.sendall(request(broker))
+        call = broker.call(lane)
+        lane = call.lane
+        call.data(response(ANSWER))
+        read_response(agent)
+        call.released()
+    calls = broker.stats()["calls"]
+    os.kill(broker.process.pid, signal.SIGSTOP)
+    whole, part, fresh = agents[0], agents[1], broker.agent()
+    whole.sendall(request(broker))
+    part.sendall(request(broker)[:-1])
+    fresh.sendall(request(broker))
+    for agent in (whole, part, fresh):
+        reset(agent)
+    os.kill(broker.process.pid, signal.SIGCONT)
+    check("reset with a request: each is gone", until(
+        lambda: broker.stats()["calls"] == calls + 3
+        and broker.stats()["waiting"] == 1, 3), broker.stats())
+    check("nothing was asked for them: their lanes end",
+          broker.call(lane) is None and broker.call() is None)
+    # A reset behind bytes of a next request, while a call runs.
+    agents[2].sendall(request(broker))
+    call = broker.call()
+    agents[2].sendall(request(broker)[:9])
+    time.sleep(0.05)
+    reset(agents[2])
+    check("reset behind a next request's bytes: cancelled",
+          call.released() == 0)
+
+
 def ends(broker):
     """Agents that leave, and providers that break."""
     agent = broker.agent()
@@ -235,10 +275,9 @@ def ends(broker):
     agent = broker.agent()
     agent.sendall(request(broker))
     call = broker.call()
-    agent.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER,
-                     struct.pack("ii", 1, 0))
-    agent.close()
+    reset(agent)
     check("reset before the answer: cancelled", call.released() == 0)
+    resets(broker)
     rows = [
         (lambda c: c.failed(5), 502, "dial_failed", CLOSE),
         (lambda c: c.failed(7), 504, "timeout", CLOSE),

@@ -2,6 +2,9 @@
 TLS 1.2 or later, at an address that was judged, and nobody else. Real TLS
 servers on loopback; nothing of a request, least of all the key, may reach one
 that does not qualify."""
+import socket
+import time
+
 import harness
 import internet
 import llm_key_client
@@ -216,6 +219,37 @@ def dead_ends():
     key.stop()
 
 
+def stalled_handshakes():
+    """One address of a provider accepts and says nothing."""
+    place = world.World(**{world.HOST: ["127.0.0.2"]})
+    server = world.Provider(place.pem)
+    mute = socket.create_server(("127.0.0.2", server.port), backlog=512)
+    key = place.start([world.provider("one", server.port,
+                                      cidrs=["127.0.0.0/8"])],
+                      connect_timeout_ms=4000)
+    began, lanes = time.monotonic(), []
+    for _ in range(140):
+        lanes.append(key.lane())
+        lanes[-1].open("one", llm_key_client.head(
+            world.authority(server.port)), first_ms=20000)
+    check("140 calls are on their way to it", harness.wait_until(
+        lambda: key.stats()["connections"] == 140, 5), key.stats())
+    other = internet.DNSServer({world.HOST: ["127.0.0.1"]})
+    key.tell("resolver_replace", servers=other.address)
+    data, end = call(key, "one", server.port)
+    took = time.monotonic() - began
+    check("another address of the provider is served meanwhile",
+          data.endswith(b"fine\n") and key.stats()["failed"] == 0
+          and took < 2, (data, end, took))
+    check("those that others wait for end at half of the time",
+          harness.wait_until(lambda: key.stats()["connect_failed"] == 64, 5)
+          and 1.9 < time.monotonic() - began < 3.8, key.stats())
+    check("and no other one", key.stats()["connections"] == 140 - 64 + 1,
+          key.stats())
+    mute.close()
+    key.stop()
+
+
 harness.need("openssl")
 good_and_bad_chains()
 protocols()
@@ -224,4 +258,5 @@ addresses()
 literals()
 corporate_proxy()
 dead_ends()
+stalled_handshakes()
 harness.finish()
