@@ -36,13 +36,6 @@ enum upstream_state {
 	UPSTREAM_CLOSED
 };
 
-/* Its place in upstream_turn.h's lists. */
-enum upstream_turn {
-	UPSTREAM_TURN_NONE,
-	UPSTREAM_TURN_WAITS,
-	UPSTREAM_TURN_HAS
-};
-
 /* What connections to all providers share. */
 struct upstream_world {
 	struct event_base *base;
@@ -62,12 +55,11 @@ TAILQ_HEAD(upstream_list, upstream);
 struct upstream_site {
 	struct upstream_world *world;
 	const struct key_config_provider *provider;
-	struct upstream_tls_context *tls; /* NULL: in the clear, keyless */
-	struct upstream_list idle;        /* newest first */
-	struct upstream_list open;        /* all others; of these: */
-	struct upstream_list turn;        /* in this state, oldest first */
-	struct upstream_list shaking;     /* hands, oldest first */
-	struct event next;                /* one has its turn (upstream_turn) */
+	struct upstream_tls_context *tls;   /* NULL: in the clear, keyless */
+	struct upstream_list idle;          /* newest first */
+	struct upstream_list open;          /* all others; of these: */
+	struct upstream_list turn, shaking; /* wait, or shake hands */
+	struct event next; /* one has its turn (upstream_turn) */
 	size_t idle_count, count, shaking_count;
 	uint64_t generation; /* older connections do not rest any more */
 };
@@ -97,10 +89,9 @@ struct upstream {
 	struct parent_dial *parent;
 	struct dns_answer *judged; /* while the proxy's name is looked up */
 	struct ip_addr address;    /* the provider's, that was judged */
-	uint64_t generation;
-	uint64_t turn_ms; /* when its turn to shake hands began */
-	enum upstream_turn turn;
-	unsigned calls; /* served before this one */
+	uint64_t generation, turn_ms;
+	unsigned calls;         /* served before this one */
+	bool in_line, has_turn; /* since turn_ms (upstream_turn.h) */
 };
 
 /* Begin a connection. RESULT_NO_MEMORY, or RESULT_OK: on_ready or on_failed
@@ -116,8 +107,7 @@ void upstream_on_deadline(struct upstream *upstream);
 enum result upstream_read(
     struct upstream *upstream, void *bytes, size_t size, size_t *len_r);
 /* All of it, or RESULT_CLOSED. Not while upstream_unsent. */
-enum result upstream_write(
-    struct upstream *upstream, const void *bytes, size_t len);
+enum result upstream_write(struct upstream *up, const void *bytes, size_t len);
 /* More of what came can be read without asking the kernel. */
 bool upstream_has_more(const struct upstream *upstream);
 size_t upstream_unsent(const struct upstream *upstream);

@@ -44,7 +44,8 @@ upstream_turn_begin(struct upstream *upstream, uint64_t now_ms)
 {
 	struct upstream_site *site = upstream->site;
 
-	upstream->turn = UPSTREAM_TURN_HAS;
+	upstream->in_line = false;
+	upstream->has_turn = true;
 	upstream->turn_ms = now_ms;
 	TAILQ_INSERT_TAIL(&site->shaking, upstream, wait);
 	site->shaking_count++;
@@ -69,7 +70,7 @@ upstream_turn_ask(struct upstream *upstream, uint64_t now_ms)
 		upstream_turn_begin(upstream, now_ms);
 		return true;
 	}
-	upstream->turn = UPSTREAM_TURN_WAITS;
+	upstream->in_line = true;
 	TAILQ_INSERT_TAIL(&site->turn, upstream, wait);
 	upstream_turn_look_later(site);
 	return false;
@@ -122,18 +123,14 @@ upstream_turn_leave(struct upstream *upstream)
 {
 	struct upstream_site *site = upstream->site;
 
-	switch (upstream->turn) {
-	case UPSTREAM_TURN_NONE:
-		return;
-	case UPSTREAM_TURN_WAITS:
+	if (upstream->in_line)
 		TAILQ_REMOVE(&site->turn, upstream, wait);
-		break;
-	case UPSTREAM_TURN_HAS:
-		TAILQ_REMOVE(&site->shaking, upstream, wait);
-		site->shaking_count--;
-		if (!TAILQ_EMPTY(&site->turn))
-			event_active(&site->next, EV_TIMEOUT, 0);
-		break;
-	}
-	upstream->turn = UPSTREAM_TURN_NONE;
+	upstream->in_line = false;
+	if (!upstream->has_turn)
+		return;
+	upstream->has_turn = false;
+	TAILQ_REMOVE(&site->shaking, upstream, wait);
+	site->shaking_count--;
+	if (!TAILQ_EMPTY(&site->turn))
+		event_active(&site->next, EV_TIMEOUT, 0);
 }
