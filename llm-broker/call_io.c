@@ -69,6 +69,8 @@ call_io_on_agent(evutil_socket_t fd, short what, void *context)
 	struct call_io *io = context;
 
 	(void)fd;
+	if (io->shared->quick.since_ns != 0)
+		quick_wait_came(&io->shared->quick, quick_wait_now_ns());
 	if (what & EV_READ)
 		io->agent_can |= CALL_NET_CAN_READ;
 	if ((what & EV_READ) && call_io_is_reset(io))
@@ -398,6 +400,7 @@ enum result
 call_io_shared_init(struct call_io_shared *shared, struct event_base *base)
 {
 	shared->base = base;
+	quick_wait_init(&shared->quick);
 	TAILQ_INIT(&shared->again);
 	deadline_wheel_init(&shared->wheel, event_loop_now_ms());
 	call_relay_space_init(&shared->space);

@@ -13,6 +13,7 @@
 #include "egress-proxy/deadline_wheel.h"
 #include "llm-broker/call_data.h"
 #include "llm-broker/lane_client.h"
+#include "llm-broker/quick_wait.h"
 
 #define CALL_IO_READ 32768U /* bytes of one read from an agent */
 
@@ -43,6 +44,7 @@ struct call_io_shared {
 	struct event *again_event;
 	struct call_io_counters counters;
 	uint64_t next_number;
+	struct quick_wait quick; /* for an agent's next request */
 	/* A call is over: usage and decision. */
 	void (*on_report)(const struct call *call, void *context);
 	void *context; /* of on_report and of the ledger's functions */

@@ -178,6 +178,9 @@ call_net_report(struct call *call)
 	call_report_write(call, event_loop_now_ms());
 	if (shared->on_report != NULL)
 		shared->on_report(call, shared->context);
+	if (shared->counters.calls ==
+	    shared->counters.served + shared->counters.refused)
+		quick_wait_expect(&shared->quick, quick_wait_now_ns());
 }
 
 const struct call_actions call_net_actions = {

@@ -110,7 +110,7 @@ main(void)
 	if (broker_control_ready(&control, &layers) != RESULT_OK)
 		log_fatal(IPC_EXIT_SUPERVISOR, "start_failed",
 		    "the supervisor does not listen");
-	if (event_loop_run(base) != RESULT_OK)
+	if (quick_wait_run(base, &broker->shared.quick) != RESULT_OK)
 		control.exit_code = IPC_EXIT_CRASH;
 	broker_close(broker);
 	broker_control_close(&control);

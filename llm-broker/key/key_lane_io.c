@@ -238,7 +238,11 @@ key_lane_io_on_failed(
 void
 key_lane_io_on_upstream(void *context)
 {
-	key_lane_io_run(context);
+	struct key_lane_io *io = context;
+
+	if (io->world->quick.since_ns != 0)
+		quick_wait_came(&io->world->quick, quick_wait_now_ns());
+	key_lane_io_run(io);
 }
 
 /* The other end closed, also with bytes of ours unread (that is an error of
@@ -510,6 +514,7 @@ key_lane_io_key_changed(struct key_lane_world *world, size_t provider)
 enum result
 key_lane_io_init(struct key_lane_world *world)
 {
+	quick_wait_init(&world->quick);
 	TAILQ_INIT(&world->lanes);
 	TAILQ_INIT(&world->again);
 	lane_trunk_init(

@@ -18,6 +18,7 @@
 #include "llm-broker/key/key_store.h"
 #include "llm-broker/key/upstream.h"
 #include "llm-broker/lane_trunk.h"
+#include "llm-broker/quick_wait.h"
 
 /* One provider: its connections and the breaker of its key. */
 struct key_site {
@@ -61,6 +62,7 @@ struct key_lane_world {
 	struct key_lane_io_list lanes, again;
 	struct lane_trunk trunk;
 	size_t lane_count;
+	struct quick_wait quick; /* for the answer to a lone call */
 	struct key_lane_counters counters;
 	struct key_lane_line line;
 	uint64_t trimmed, trim_ms; /* changes then; not before */

@@ -167,6 +167,18 @@ key_lane_net_write(void *context, const void *bytes, size_t len)
 	return upstream_write(context, bytes, len);
 }
 
+/* Connections that serve a call. */
+static size_t
+key_lane_net_busy(const struct key_lane_world *world)
+{
+	size_t busy = 0;
+
+	for (size_t i = 0; i < world->site_count; i++)
+		busy += world->sites[i].upstream.count -
+			world->sites[i].upstream.idle_count;
+	return busy;
+}
+
 static enum result
 key_lane_net_inject(struct key_lane *lane, const char *head, size_t head_len,
     const char *body, size_t body_len, bool *sent_r)
@@ -192,6 +204,10 @@ key_lane_net_inject(struct key_lane *lane, const char *head, size_t head_len,
 	result = key_inject_request(
 	    io->world->inject, &parts, key_lane_net_write, io->upstream);
 	*sent_r = io->upstream->wire.sent != sent;
+	if (key_lane_net_busy(io->world) == 1)
+		quick_wait_expect(&io->world->quick, quick_wait_now_ns());
+	else
+		quick_wait_cancel(&io->world->quick);
 	return result;
 }
 

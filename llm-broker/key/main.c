@@ -104,7 +104,7 @@ main(void)
 	if (key_control_ready(&control, &layers) != RESULT_OK)
 		log_fatal(IPC_EXIT_SUPERVISOR, "start_failed",
 		    "the supervisor does not listen");
-	if (event_loop_run(base) != RESULT_OK)
+	if (quick_wait_run(base, &holder->world.quick) != RESULT_OK)
 		control.exit_code = IPC_EXIT_CRASH;
 	if (holder->is_broken)
 		control.exit_code = IPC_EXIT_PROTOCOL;
