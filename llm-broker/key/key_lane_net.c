@@ -204,7 +204,8 @@ key_lane_net_inject(struct key_lane *lane, const char *head, size_t head_len,
 	result = key_inject_request(
 	    io->world->inject, &parts, key_lane_net_write, io->upstream);
 	*sent_r = io->upstream->wire.sent != sent;
-	if (key_lane_net_busy(io->world) == 1)
+	if (key_lane_net_busy(io->world) == 1 &&
+	    body_len == lane->open.body_len)
 		quick_wait_expect(&io->world->quick, quick_wait_now_ns());
 	else
 		quick_wait_cancel(&io->world->quick);
