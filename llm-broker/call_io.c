@@ -168,6 +168,8 @@ call_io_write_lane(struct call_io *io)
 	if (io->call.sent || !(io->lane_can & CALL_NET_CAN_WRITE))
 		return;
 	result = lane_client_write(io->lane);
+	if (result == RESULT_OK && call_net_is_alone(io->shared))
+		lane_client_hurry(io->lane);
 	if (result == RESULT_OK)
 		call_step(&io->call, CALL_EVENT_SENT);
 	else if (result == RESULT_NEED_MORE)

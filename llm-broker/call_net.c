@@ -19,6 +19,21 @@ call_net_of(struct call *call)
 	return (struct call_io *)(void *)call;
 }
 
+/* Calls that were not reported yet. */
+static uint64_t
+call_net_open(const struct call_io_shared *shared)
+{
+	const struct call_io_counters *counters = &shared->counters;
+
+	return counters->calls - counters->served - counters->refused;
+}
+
+bool
+call_net_is_alone(const struct call_io_shared *shared)
+{
+	return call_net_open(shared) == 1;
+}
+
 void
 call_net_unwait(struct call_io *io)
 {
@@ -178,8 +193,7 @@ call_net_report(struct call *call)
 	call_report_write(call, event_loop_now_ms());
 	if (shared->on_report != NULL)
 		shared->on_report(call, shared->context);
-	if (shared->counters.calls ==
-	    shared->counters.served + shared->counters.refused)
+	if (call_net_open(shared) == 0)
 		quick_wait_expect(&shared->quick, quick_wait_now_ns());
 }
 

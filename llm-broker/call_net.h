@@ -32,6 +32,9 @@ extern const struct call_actions call_net_actions;
 
 struct call_io *call_net_of(struct call *call);
 
+/* One call runs, no other one. */
+bool call_net_is_alone(const struct call_io_shared *shared);
+
 /* Stand in line for another turn, or leave it. */
 void call_net_wait(struct call_io *io);
 void call_net_unwait(struct call_io *io);

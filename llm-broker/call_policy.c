@@ -290,7 +290,7 @@ call_policy_judge(const struct call_target *target, const struct grant *grant,
 		    result == RESULT_TOO_LONG ? CALL_TOO_LARGE
 					      : CALL_BAD_REQUEST,
 		    0, "%s", detail);
-	json_decref(object);
+	policy_r->judged = object;
 }
 
 void

@@ -8,6 +8,7 @@
 #ifndef LLM_BROKER_CALL_POLICY_H
 #define LLM_BROKER_CALL_POLICY_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -21,6 +22,8 @@ struct call_policy {
 	char model[GRANT_MODEL_MAX + 1]; /* "" when the path has none */
 	bool stream, usage_added;
 	uint64_t input_chars, output_tokens;
+	json_t *judged; /* what was parsed, or NULL; to be let go of when
+			 * nobody waits any more */
 };
 
 /* body holds the decoded bytes and has room for CALL_POLICY_SPLICE_MAX more.

@@ -45,6 +45,7 @@ struct call_request {
 	struct buffer body;         /* decoded bytes */
 	uint64_t taken;             /* bytes of the body's content so far */
 	struct buffer upstream_head;
+	json_t *judged; /* the body, until nobody waits */
 	struct call_fault fault;
 	struct call_request_result result;
 	bool whole; /* the request was read to its end */
@@ -83,6 +84,7 @@ call_request_free(struct call_request **request)
 	buffer_free(&(*request)->body);
 	buffer_free(&(*request)->upstream_head);
 	body_decode_free(&(*request)->decode);
+	json_decref((*request)->judged);
 	free(*request);
 	*request = NULL;
 }
@@ -177,6 +179,7 @@ call_request_judge(struct call_request *request)
 	else
 		call_policy_judge(&request->target, request->options.grant,
 		    &request->body, &policy, &request->fault);
+	request->judged = policy.judged;
 	if (request->fault.code == CALL_OK)
 		call_request_complete(request, &policy);
 	else

@@ -395,6 +395,12 @@ lane_client_write(struct lane *lane)
 	return RESULT_OK;
 }
 
+void
+lane_client_hurry(struct lane *lane)
+{
+	lane_trunk_flush(&lane->client->trunk);
+}
+
 enum result
 lane_client_read(struct lane *lane)
 {

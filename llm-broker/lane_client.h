@@ -69,6 +69,10 @@ void lane_client_begin(struct lane *lane, const struct lane_request *request);
  * on_ready will come; CLOSED. */
 enum result lane_client_write(struct lane *lane);
 
+/* What was written leaves now, not when this turn of the loop ends: for a
+ * call that is alone. */
+void lane_client_hurry(struct lane *lane);
+
 /* One read, handed to the handlers piece by piece. RESULT_OK: perhaps more;
  * NEED_MORE: nothing there; CLOSED: llm-key closed it. The owner may
  * release or drop the lane from inside; then it has none any more. */

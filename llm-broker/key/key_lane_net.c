@@ -23,6 +23,18 @@ key_lane_net_of(struct key_lane *lane)
 
 /* --- to the broker --- */
 
+/* Connections that serve a call. */
+static size_t
+key_lane_net_busy(const struct key_lane_world *world)
+{
+	size_t busy = 0;
+
+	for (size_t i = 0; i < world->site_count; i++)
+		busy += world->sites[i].upstream.count -
+			world->sites[i].upstream.idle_count;
+	return busy;
+}
+
 bool
 key_lane_net_is_first(const struct key_lane_io *io)
 {
@@ -37,6 +49,8 @@ key_lane_net_put_first(struct key_lane_io *io, const void *bytes, size_t len)
 	io->told = io->lane.open.frame.call;
 	if (lane_trunk_put(&io->world->trunk, &io->seat, &part, 1) != RESULT_OK)
 		key_lane_gone(&io->lane, "the trunk takes no more");
+	if (key_lane_net_busy(io->world) <= 1) /* nobody to share it with */
+		lane_trunk_flush(&io->world->trunk);
 }
 
 /* What the socket takes of it now; RESULT_CLOSED: none, ever. */
@@ -165,18 +179,6 @@ static enum result
 key_lane_net_write(void *context, const void *bytes, size_t len)
 {
 	return upstream_write(context, bytes, len);
-}
-
-/* Connections that serve a call. */
-static size_t
-key_lane_net_busy(const struct key_lane_world *world)
-{
-	size_t busy = 0;
-
-	for (size_t i = 0; i < world->site_count; i++)
-		busy += world->sites[i].upstream.count -
-			world->sites[i].upstream.idle_count;
-	return busy;
 }
 
 static enum result
