@@ -18,7 +18,7 @@
 #include "egress-proxy/session_net.h"
 
 #define SESSION_IO_PIPES_MAX 1024U
-#define SESSION_IO_PIPE_SIZE (1U << 19)
+#define SESSION_IO_PIPE_SIZE (1U << 20)
 
 static void session_io_pump(struct session_io *io);
 
@@ -204,10 +204,29 @@ session_io_throttle(struct session_io *io)
 		session_net_wait(io, SESSION_NET_THROTTLED);
 }
 
+/* While what was read waits for a slow receiver, each packet of a fast
+ * sender would wake us for nothing: from the first such one on (useless)
+ * the sender is not listened to, until all that had come was read. */
+static void
+session_io_hear(
+    struct session_io *io, unsigned end, struct event *event, bool useless)
+{
+	if (session_net_hears(event)) {
+		if (useless && tunnel_stuck(&io->tunnel, end))
+			session_net_hear(event, false);
+	} else if (tunnel_drained(&io->tunnel, end)) {
+		session_net_hear(event, true);
+	}
+}
+
 static void
 session_io_move_tunnel(struct session_io *io)
 {
 	struct tunnel *tunnel = &io->tunnel;
+	bool client_useless = (io->client_can & TUNNEL_CAN_READ) != 0 &&
+			      tunnel_stuck(tunnel, 0),
+	     upstream_useless = (io->upstream_can & TUNNEL_CAN_READ) != 0 &&
+				tunnel_stuck(tunnel, 1);
 	enum tunnel_status status;
 
 	tunnel_note(tunnel, 0, io->client_can);
@@ -216,6 +235,10 @@ session_io_move_tunnel(struct session_io *io)
 	status = tunnel_continue(
 	    tunnel, &io->shared->tunnel, &io->session.sandbox->quota);
 	session_io_count(io, tunnel->ends[0].moved, tunnel->ends[1].moved);
+	if (status != TUNNEL_DONE && status != TUNNEL_BROKEN) {
+		session_io_hear(io, 0, &io->client_event, client_useless);
+		session_io_hear(io, 1, &io->upstream_event, upstream_useless);
+	}
 	switch (status) {
 	case TUNNEL_WAIT:
 		return;

@@ -62,6 +62,27 @@ session_net_watch(struct session_io *io, struct event *event, int fd,
 		log_fatal(IPC_EXIT_CRASH, "event_add_failed", strerror(errno));
 }
 
+bool
+session_net_hears(const struct event *event)
+{
+	return (event_get_events(event) & EV_READ) != 0;
+}
+
+/* One call to the kernel: the loop's changes go in batches. */
+void
+session_net_hear(struct event *event, bool reads)
+{
+	short what = EV_WRITE | EV_CLOSED | EV_ET | EV_PERSIST;
+
+	if (event_del(event) != 0 ||
+	    event_assign(event, event_get_base(event), event_get_fd(event),
+		(short)(reads ? what | EV_READ : what),
+		event_get_callback(event),
+		event_get_callback_arg(event)) != 0 ||
+	    event_add(event, NULL) != 0)
+		log_fatal(IPC_EXIT_CRASH, "event_add_failed", strerror(errno));
+}
+
 static uint64_t
 session_net_now(struct session *session)
 {
@@ -334,6 +355,9 @@ session_net_linger(struct session *session)
 	session_net_stop(io);
 	session_net_close_fd(&io->upstream_event, &io->upstream_fd, false);
 	(void)shutdown(io->client_fd, SHUT_WR); /* gone: its event tells */
+	if (event_initialized(&io->client_event) &&
+	    !session_net_hears(&io->client_event))
+		session_net_hear(&io->client_event, true);
 	io->client_can |= TUNNEL_CAN_READ;
 }
 

@@ -50,6 +50,11 @@ void session_net_unwait(struct session_io *io);
 void session_net_watch(struct session_io *io, struct event *event, int fd,
     event_callback_fn callback);
 
+/* Whether it tells of bytes to read, beside room and ends; and turn that on
+ * or off. What became possible meanwhile is told when it is on again. */
+bool session_net_hears(const struct event *event);
+void session_net_hear(struct event *event, bool reads);
+
 /* In session_io.c: a step and all that follows from it; io may be gone
  * afterwards. */
 void session_io_drive(struct session_io *io, enum session_event event);

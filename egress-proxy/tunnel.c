@@ -16,9 +16,11 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Reads at least this large make a direction a stream, smaller ones end
- * that: below it a copy costs less than two splices. */
+/* A read at least this large makes a direction a stream: below it a copy
+ * costs less than two splices. So many smaller ones in a row end that; a
+ * stream has a small rest between large reads now and then. */
 #define TUNNEL_STREAM_MIN 16384U
+#define TUNNEL_STREAM_KEEP 7U
 
 /* How one attempt to move went. */
 enum tunnel_step {
@@ -151,6 +153,15 @@ tunnel_note_read(struct tunnel_end *from, size_t count, size_t want)
 		from->readable = 0;
 }
 
+static void
+tunnel_note_stream(struct tunnel_end *from, size_t count)
+{
+	if (count >= TUNNEL_STREAM_MIN)
+		from->stream = TUNNEL_STREAM_KEEP;
+	else if (from->stream > 0)
+		from->stream--;
+}
+
 static enum tunnel_step
 tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
     struct tunnel_shared *shared, size_t want, size_t *count_r)
@@ -168,7 +179,7 @@ tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
 	if (count == 0)
 		return TUNNEL_MOVED;
 	*count_r = (size_t)count;
-	from->stream = (size_t)count >= TUNNEL_STREAM_MIN;
+	tunnel_note_stream(from, (size_t)count);
 	tunnel_prompt(from, to);
 	sent = send(to->fd, shared->scratch, (size_t)count, MSG_NOSIGNAL);
 	if (sent < 0 && errno != EAGAIN && errno != EINTR)
@@ -216,7 +227,7 @@ tunnel_splice(struct tunnel_end *from, struct tunnel_shared *shared,
 	*ok_r = true;
 	*count_r = (size_t)count;
 	from->held = (uint32_t)count;
-	from->stream = (size_t)count >= TUNNEL_STREAM_MIN;
+	tunnel_note_stream(from, (size_t)count);
 	return TUNNEL_MOVED;
 }
 
@@ -228,7 +239,7 @@ tunnel_fill(struct tunnel_end *from, struct tunnel_end *to,
 	enum tunnel_step step;
 	bool ok;
 
-	if (from->stream && !shared->no_splice) {
+	if (from->stream > 0 && !shared->no_splice) {
 		step = tunnel_splice(from, shared, want, count_r, &ok);
 		if (ok)
 			return step;
@@ -318,6 +329,18 @@ tunnel_note(struct tunnel *tunnel, unsigned end, unsigned can)
 		at->readable = 1;
 	if (can & TUNNEL_CAN_WRITE)
 		at->writable = 1;
+}
+
+bool
+tunnel_stuck(const struct tunnel *tunnel, unsigned end)
+{
+	return tunnel->ends[end].held > 0 && !tunnel->ends[1 - end].writable;
+}
+
+bool
+tunnel_drained(const struct tunnel *tunnel, unsigned end)
+{
+	return !tunnel->ends[end].readable;
 }
 
 void

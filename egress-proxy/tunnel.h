@@ -39,10 +39,10 @@ struct tunnel_end {
 	uint32_t held;      /* bytes read here, not yet written there */
 	uint32_t held_from; /* where they start, when in held_bytes */
 	unsigned readable : 1, writable : 1, hung_up : 1,
-	    eof : 1,              /* everything of this side was read */
-	    shut : 1,             /* we have sent our FIN to this side */
-	    stream : 1,           /* the last read was large: splice the next */
-	    prompt : 1;           /* TCP_NODELAY is set */
+	    eof : 1,    /* everything of this side was read */
+	    shut : 1,   /* we have sent our FIN to this side */
+	    prompt : 1, /* TCP_NODELAY is set */
+	    stream : 3; /* small reads until it is no longer a stream */
 	struct splice_pipe *pipe; /* holds the held bytes, or */
 	uint8_t *held_bytes;      /* holds them when no pipe could be had */
 	uint64_t moved; /* bytes read here and written to the other end */
@@ -75,6 +75,13 @@ void tunnel_note(struct tunnel *tunnel, unsigned end, unsigned can);
 /* Move what can be moved. quota is the sandbox's. */
 enum tunnel_status tunnel_continue(struct tunnel *tunnel,
     struct tunnel_shared *shared, struct egress_quota *quota);
+
+/* What was read at this end waits for the other side: nothing more is read
+ * here, and to hear of more is of no use. */
+bool tunnel_stuck(const struct tunnel *tunnel, unsigned end);
+
+/* All that had come to this end was read: only an event tells of more. */
+bool tunnel_drained(const struct tunnel *tunnel, unsigned end);
 
 /* Give back what is held; the descriptors stay the session's. */
 void tunnel_stop(struct tunnel *tunnel, struct tunnel_shared *shared);

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""The egress proxy against squid, tinyproxy, nginx stream and haproxy
-(spliced), all in one run on one core each, in a network namespace of its
-own whose congestion control is reno on every side (bbr paces loopback).
+"""The egress proxy against the same hop without policy (tests/bench/hop.c),
+squid, tinyproxy, nginx stream and haproxy (spliced), all in one run on one
+core each, in a network namespace of its own whose congestion control is reno
+on every side (bbr paces loopback).
 
 usage: bench_proxy.py [--rounds N] [--seconds S] [--only NAME,...]
 
@@ -68,6 +69,19 @@ class OursDirect(Ours):
 
     def authority(self):
         return f"direct:{NAME}"
+
+
+class Hop(Peer):
+    """Accepts, dials, splices; nothing else."""
+    name, direct, connect = "hop", True, False
+
+    def authority(self):
+        return f"direct:{NAME}"
+
+    def start(self):
+        self.spawn(os.path.join(BUILD, "tests", "hop"),
+                   f"127.0.0.1:{PORT}", f"{UP}:{UP_PORT}",
+                   *os.environ.get("BENCH_HOP", "").split())
 
 
 class Squid(Peer):
@@ -154,10 +168,11 @@ listen l
         self.spawn("haproxy", "-db", "-f", config)
 
 
-PEERS = [Ours, OursDirect, Squid, Tinyproxy, Nginx, Haproxy]
+PEERS = [Ours, OursDirect, Hop, Squid, Tinyproxy, Nginx, Haproxy]
 # measure: (load mode or None for the kind's own, slots, upstream mode)
 MEASURES = {"rate": (None, 32, "byte"), "one": ("down", 1, "source"),
             "many": ("down", 32, "source"), "up": ("up", 1, "sink"),
+            "many_up": ("up", 32, "sink"),
             "held": ("hold", HELD, "hold")}
 
 
@@ -212,7 +227,7 @@ def figures(name, result):
     gigabytes = max(result["bytes"] / 1e9, 1e-9)
     out = {"gb_per_s": result["gb_per_second"],
            "cpu_ms_per_gb": result["cpu_s"] / gigabytes * 1e3}
-    if name == "many":
+    if name.startswith("many"):
         out["fairness"] = result["fairness"]
     return out
 

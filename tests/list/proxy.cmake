@@ -8,7 +8,7 @@ target_compile_definitions(drive_proxy PRIVATE
     AGENTNODE_BUILD_DIR="${CMAKE_BINARY_DIR}")
 target_link_libraries(drive_proxy PRIVATE common_io)
 add_dependencies(drive_proxy agentnode-egress-proxy)
-foreach(tool load_proxy load_upstream)
+foreach(tool load_proxy load_upstream hop)
 	add_executable(${tool} ${CMAKE_SOURCE_DIR}/tests/bench/${tool}.c)
 endforeach()
 add_confine_test(proxy_confine LIBRARIES egress_io)
