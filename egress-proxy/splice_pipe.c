@@ -37,16 +37,20 @@ splice_pipe_pool_close(struct splice_pipe_pool *pool)
 		splice_pipe_close(pool, pool->idle[--pool->idle_count]);
 }
 
-/* The kernel may refuse the size (a user's pipe pages are limited); what
- * it granted is what counts. */
+/* The kernel may refuse the size: the pages of a user's pipes are limited
+ * for all of its processes together. Then less; what was granted counts. */
 static size_t
 splice_pipe_resize(int fd, size_t want)
 {
-	int granted = fcntl(fd, F_SETPIPE_SZ, (int)want);
+	int granted;
 
-	if (granted <= 0)
-		granted = fcntl(fd, F_GETPIPE_SZ);
-	return granted > 0 ? (size_t)granted : 4096;
+	for (; want >= SPLICE_PIPE_LEAST; want /= 4) {
+		granted = fcntl(fd, F_SETPIPE_SZ, (int)want);
+		if (granted > 0)
+			return (size_t)granted;
+	}
+	granted = fcntl(fd, F_GETPIPE_SZ);
+	return granted > 0 ? (size_t)granted : 0;
 }
 
 static enum result
@@ -65,6 +69,10 @@ splice_pipe_open(struct splice_pipe_pool *pool, struct splice_pipe **pipe_r)
 	pipe->write_fd = fds[1];
 	pipe->capacity = splice_pipe_resize(fds[1], pool->want);
 	pool->open++;
+	if (pipe->capacity < SPLICE_PIPE_LEAST) {
+		splice_pipe_close(pool, pipe);
+		return RESULT_SYSTEM;
+	}
 	*pipe_r = pipe;
 	return RESULT_OK;
 }

@@ -11,7 +11,8 @@
 
 #include "common/result.h"
 
-#define SPLICE_PIPE_KEEP 64U /* idle pipes kept open */
+#define SPLICE_PIPE_KEEP 16U     /* idle pipes kept open */
+#define SPLICE_PIPE_LEAST 65536U /* bytes; through less a copy is cheaper */
 
 struct splice_pipe {
 	int read_fd, write_fd;
@@ -31,7 +32,8 @@ void splice_pipe_pool_init(
 void splice_pipe_pool_close(struct splice_pipe_pool *pool);
 
 /* An empty pipe. RESULT_TOO_LONG: open_max are lent; RESULT_SYSTEM: no
- * descriptor or memory. The caller then copies through memory instead. */
+ * descriptor, memory, or pages for SPLICE_PIPE_LEAST. The caller then copies
+ * through memory instead. */
 enum result splice_pipe_take(
     struct splice_pipe_pool *pool, struct splice_pipe **pipe_r);
 

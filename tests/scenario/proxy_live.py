@@ -74,6 +74,65 @@ def backpressure():
     world.drive.stop()
 
 
+def stuck_both_ways():
+    """Neither side reads, then both do; bytes, pings and a reset behind it:
+    no sender that was not listened to meanwhile is forgotten."""
+    size, far = 48 << 20, []
+    pattern = b"0123456789abcdef" * (size // 16)
+
+    def behaviour(conn):
+        far.append(conn)
+        conn.recv(65536)
+        harness.wait_until(lambda: False, 60)
+
+    def fill(conn, total):
+        sent, until = 0, time.monotonic() + 0.5
+        conn.setblocking(False)
+        while sent < total and time.monotonic() < until:
+            try:  # small pieces: each comes while nothing can be passed on
+                sent += conn.send(pattern[sent % 16:4096])
+            except BlockingIOError:
+                time.sleep(0.002)
+        conn.settimeout(10)
+        return sent
+
+    def drain(conn, total):
+        got = bytearray()
+        while len(got) < total:
+            more = conn.recv(min(1 << 16, total - len(got)))
+            if not more:
+                break
+            got += more
+        return bytes(got)
+
+    world = World(behaviour=behaviour)
+    near = world.tunnel()
+    harness.wait_until(lambda: far, 5)
+    time.sleep(0.2)  # its hello is read
+    for conn in (near, far[0]):
+        conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
+    right, stuck = [], True
+    for _ in range(2):
+        up, down = fill(near, size), fill(far[0], size)
+        stuck = stuck and up < size and down < size
+        right += [drain(far[0], up) == pattern[:up],
+                  drain(near, down) == pattern[:down]]
+        for one, other in ((near, far[0]), (far[0], near)) * 20:
+            one.sendall(b"?")
+            right.append(other.recv(10) == b"?")
+    check("both ways stuck, then read: every byte in order, and what follows",
+          all(right) and stuck, (right.count(False), up, down))
+    fill(near, size)
+    tunnel_client.reset(near)
+    try:
+        drain(far[0], size)
+    except ConnectionResetError:
+        pass
+    check("a reset of a sender whose bytes were stuck ends the tunnel",
+          world.last(1).get("reason") == "reset", world.lines())
+    world.drive.stop()
+
+
 def narrowing():
     world = World(allow=["other.example.test:443"])
     opened = world.tunnel()
@@ -425,7 +484,7 @@ def descriptors():
     world.drive.stop()
 
 
-for part in (half_close, backpressure, narrowing, closing,
+for part in (half_close, backpressure, stuck_both_ways, narrowing, closing,
              reset_behind_bytes, times, numbers,
              bytes_and_rate, parent, parent_of_two, old_client, direct,
              resolver, decisions, descriptors):

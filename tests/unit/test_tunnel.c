@@ -201,10 +201,41 @@ test_tunnel_backpressure(void **state)
 	assert_true(test.tunnel.ends[0].held > 0);
 	assert_true(test.tunnel.ends[0].held <= 1U << 20);
 	assert_int_equal(test.shared->pipes.open, 1);
+	test.tunnel.ends[1].writable = 0;
+	assert_true(tunnel_stuck(&test.tunnel, 0));
+	assert_false(tunnel_stuck(&test.tunnel, 1));
+	assert_false(tunnel_drained(&test.tunnel, 0)); /* more waits there */
 	/* The other way is not held up by it. */
 	assert_int_equal(send(test.upstream[1], "still", 5, 0), 5);
 	(void)test_tunnel_settle(&test);
 	test_tunnel_expect(test.client[1], "still");
+	assert_true(tunnel_drained(&test.tunnel, 1));
+	test_tunnel_close(&test);
+}
+
+/* A small rest between large reads does not make a stream copy again; small
+ * reads alone do, and no pipe is kept for them. */
+static void
+test_tunnel_stays_a_stream(void **state)
+{
+	struct test_tunnel test;
+	static uint8_t out[65536], in[65536];
+
+	(void)state;
+	test_tunnel_open(&test, false, 8);
+	assert_int_equal(
+	    send(test.client[1], out, sizeof(out), 0), (ssize_t)sizeof(out));
+	(void)test_tunnel_settle(&test);
+	assert_int_equal(test.tunnel.ends[0].stream, 7);
+	for (unsigned left = 7; left-- > 0;) {
+		assert_int_equal(send(test.client[1], out, 100, 0), 100);
+		(void)test_tunnel_settle(&test);
+		assert_int_equal(test.tunnel.ends[0].stream, left);
+		assert_null(test.tunnel.ends[0].pipe);
+	}
+	while (recv(test.upstream[1], in, sizeof(in), MSG_DONTWAIT) > 0)
+		continue;
+	assert_int_equal(test.tunnel.ends[0].moved, sizeof(out) + 700);
 	test_tunnel_close(&test);
 }
 
@@ -324,6 +355,24 @@ test_tunnel_takes_turns(void **state)
 	test_tunnel_close(&test);
 }
 
+/* More than the kernel grants its user: a smaller pipe, never a tiny one. */
+static void
+test_tunnel_pipe_granted(void **state)
+{
+	struct splice_pipe_pool pool;
+	struct splice_pipe *pipe = NULL;
+	uid_t own = geteuid();
+
+	(void)state;
+	assert_int_equal(own == 0 ? seteuid(65534) : 0, 0);
+	splice_pipe_pool_init(&pool, 2, 1U << 30);
+	assert_int_equal(splice_pipe_take(&pool, &pipe), RESULT_OK);
+	assert_int_equal(seteuid(own), 0);
+	assert_in_range(pipe->capacity, SPLICE_PIPE_LEAST, 1U << 28);
+	splice_pipe_give(&pool, &pipe, 1);
+	splice_pipe_pool_close(&pool);
+}
+
 int
 main(void)
 {
@@ -334,9 +383,11 @@ main(void)
 	    cmocka_unit_test(test_tunnel_bulk_copied),
 	    cmocka_unit_test(test_tunnel_bulk_without_pipes),
 	    cmocka_unit_test(test_tunnel_backpressure),
+	    cmocka_unit_test(test_tunnel_stays_a_stream),
 	    cmocka_unit_test(test_tunnel_half_close),
 	    cmocka_unit_test(test_tunnel_fin_with_data),
 	    cmocka_unit_test(test_tunnel_reset),
+	    cmocka_unit_test(test_tunnel_pipe_granted),
 	    cmocka_unit_test(test_tunnel_quota),
 	    cmocka_unit_test(test_tunnel_takes_turns),
 	};
