@@ -31,7 +31,7 @@ call_net_open(const struct call_io_shared *shared)
 bool
 call_net_is_alone(const struct call_io_shared *shared)
 {
-	return call_net_open(shared) == 1;
+	return quick_wait_is_lone(&shared->quick) && call_net_open(shared) == 1;
 }
 
 void
@@ -68,6 +68,7 @@ call_net_next_number(struct call *call)
 	struct call_io_shared *shared = call_net_of(call)->shared;
 
 	shared->counters.calls++;
+	quick_wait_begin(&shared->quick, call_net_open(shared));
 	return ++shared->next_number;
 }
 

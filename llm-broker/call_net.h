@@ -32,7 +32,7 @@ extern const struct call_actions call_net_actions;
 
 struct call_io *call_net_of(struct call *call);
 
-/* One call runs, no other one. */
+/* One call runs, no other one, and so it was of late. */
 bool call_net_is_alone(const struct call_io_shared *shared);
 
 /* Stand in line for another turn, or leave it. */

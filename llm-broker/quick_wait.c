@@ -26,15 +26,25 @@ quick_wait_init(struct quick_wait *wait)
 }
 
 void
-quick_wait_expect(struct quick_wait *wait, uint64_t now_ns)
+quick_wait_begin(struct quick_wait *wait, uint64_t open)
 {
-	wait->since_ns = now_ns;
+	if (open > 1)
+		wait->lone = 0;
+	else if (wait->lone < QUICK_WAIT_LONE)
+		wait->lone++;
+	wait->since_ns = 0;
+}
+
+bool
+quick_wait_is_lone(const struct quick_wait *wait)
+{
+	return wait->lone >= QUICK_WAIT_LONE;
 }
 
 void
-quick_wait_cancel(struct quick_wait *wait)
+quick_wait_expect(struct quick_wait *wait, uint64_t now_ns)
 {
-	wait->since_ns = 0;
+	wait->since_ns = quick_wait_is_lone(wait) ? now_ns : 0;
 }
 
 void

@@ -49,7 +49,7 @@ key_lane_net_put_first(struct key_lane_io *io, const void *bytes, size_t len)
 	io->told = io->lane.open.frame.call;
 	if (lane_trunk_put(&io->world->trunk, &io->seat, &part, 1) != RESULT_OK)
 		key_lane_gone(&io->lane, "the trunk takes no more");
-	if (key_lane_net_busy(io->world) <= 1) /* nobody to share it with */
+	if (quick_wait_is_lone(&io->world->quick))
 		lane_trunk_flush(&io->world->trunk);
 }
 
@@ -206,11 +206,10 @@ key_lane_net_inject(struct key_lane *lane, const char *head, size_t head_len,
 	result = key_inject_request(
 	    io->world->inject, &parts, key_lane_net_write, io->upstream);
 	*sent_r = io->upstream->wire.sent != sent;
-	if (key_lane_net_busy(io->world) == 1 &&
+	quick_wait_begin(&io->world->quick, key_lane_net_busy(io->world));
+	if (quick_wait_is_lone(&io->world->quick) &&
 	    body_len == lane->open.body_len)
 		quick_wait_expect(&io->world->quick, quick_wait_now_ns());
-	else
-		quick_wait_cancel(&io->world->quick);
 	return result;
 }
 

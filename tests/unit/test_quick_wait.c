@@ -16,6 +16,17 @@
 #define QUICK 60000U /* nanoseconds that a near answer takes */
 #define SLOW (QUICK_WAIT_NS + 1)
 
+static void
+test_quick_wait_start(struct quick_wait *wait)
+{
+	quick_wait_init(wait);
+	for (unsigned i = 0; i < QUICK_WAIT_LONE; i++) {
+		assert_false(quick_wait_is_lone(wait));
+		quick_wait_begin(wait, 1);
+	}
+	assert_true(quick_wait_is_lone(wait));
+}
+
 /* One wait; says whether it looked. */
 static bool
 test_quick_wait_once(struct quick_wait *wait, uint64_t *now, uint64_t takes)
@@ -49,15 +60,24 @@ test_quick_wait_begins(void **state)
 	uint64_t now = 1000000;
 
 	(void)state;
-	quick_wait_init(&wait);
+	test_quick_wait_start(&wait);
 	assert_false(quick_wait_looks(&wait, now));
 	assert_int_equal(
 	    test_quick_wait_until_it_looks(&wait, &now), QUICK_WAIT_LEAST);
 	assert_true(test_quick_wait_once(&wait, &now, QUICK));
 	quick_wait_expect(&wait, now);
 	assert_true(quick_wait_looks(&wait, now + QUICK_WAIT_NS));
-	quick_wait_cancel(&wait); /* it is no longer alone */
+	quick_wait_begin(&wait, 2); /* it is no longer alone */
 	assert_false(quick_wait_looks(&wait, now + 1));
+	/* Nor is one that was left over of a crowd. */
+	quick_wait_begin(&wait, 1);
+	assert_false(quick_wait_is_lone(&wait));
+	quick_wait_expect(&wait, now);
+	assert_false(quick_wait_looks(&wait, now));
+	for (unsigned i = 1; i < QUICK_WAIT_LONE; i++)
+		quick_wait_begin(&wait, 1);
+	quick_wait_expect(&wait, now);
+	assert_true(quick_wait_looks(&wait, now));
 }
 
 /* A provider as they are: it never looks. */
@@ -68,7 +88,7 @@ test_quick_wait_slow(void **state)
 	uint64_t now = 1000000;
 
 	(void)state;
-	quick_wait_init(&wait);
+	test_quick_wait_start(&wait);
 	for (unsigned i = 0; i < 1000; i++)
 		assert_false(test_quick_wait_once(&wait, &now, SLOW));
 	/* Nor when three of four are near. */
@@ -86,7 +106,7 @@ test_quick_wait_in_vain(void **state)
 	unsigned looked = 0, most;
 
 	(void)state;
-	quick_wait_init(&wait);
+	test_quick_wait_start(&wait);
 	(void)test_quick_wait_until_it_looks(&wait, &now);
 	assert_true(test_quick_wait_once(&wait, &now, SLOW));
 	assert_int_equal(
@@ -141,7 +161,7 @@ test_quick_wait_loop(void **state)
 	uint64_t began;
 
 	(void)state;
-	quick_wait_init(&wait);
+	test_quick_wait_start(&wait);
 	assert_int_equal(event_loop_new(&base), RESULT_OK);
 	assert_int_equal(event_base_once(base, -1, EV_TIMEOUT,
 			     test_quick_wait_stop, base, &later),
