@@ -2,9 +2,10 @@
 # add_process(NAME SOURCES ... LIBRARIES ...): one of our host programs.
 # The build tree mirrors the installed tree (bin/, libexec/agentnode/), so
 # that agentnode finds the others beside itself by one rule. BELOW names a
-# folder of libexec/agentnode.
+# folder of libexec/agentnode. ARCHIVES takes our libraries' archives and
+# STATIC the libc too (release builds only): for what starts with a command.
 function(add_process name)
-	cmake_parse_arguments(P "COMMAND;STATIC" "BELOW" "SOURCES;LIBRARIES" ${ARGN})
+	cmake_parse_arguments(P "COMMAND;STATIC;ARCHIVES" "BELOW" "SOURCES;LIBRARIES" ${ARGN})
 	add_executable(${name} ${P_SOURCES})
 	target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}
 	    ${CMAKE_CURRENT_SOURCE_DIR})
@@ -16,7 +17,31 @@ function(add_process name)
 	endif()
 	set_target_properties(${name} PROPERTIES
 	    RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/${dir})
+	if(P_ARCHIVES OR P_STATIC)
+		set_target_properties(${name} PROPERTIES AGENTNODE_ARCHIVES ON)
+	endif()
+	if(P_STATIC AND AGENTNODE_MODE STREQUAL "release")
+		link_static(${name})
+	endif()
 	install(TARGETS ${name} RUNTIME DESTINATION ${dir})
+endfunction()
+
+# Nothing is looked up or loaded in such a program; what libevent and SQLite
+# have for that would bring half of the libc in, and need its shared parts.
+# The linker warns of SQLite's dlopen all the same.
+include(CheckLinkerFlag)
+check_linker_flag(C -Wl,--no-warnings AGENTNODE_LINKER_QUIET)
+function(link_static name)
+	if(AGENTNODE_LINKER_QUIET)
+		target_link_options(${name} PRIVATE -Wl,--no-warnings)
+	endif()
+	target_link_options(${name} PRIVATE -static-pie -Wl,--gc-sections
+	    -Wl,--strip-debug)
+	foreach(function getaddrinfo freeaddrinfo gai_strerror getservbyname
+	    getprotobynumber dlopen dlsym dlclose dlerror)
+		target_link_options(${name} PRIVATE
+		    -Wl,--defsym=${function}=abort)
+	endforeach()
 endfunction()
 
 # add_static_program(NAME SOURCES ...): runs inside containers: static,

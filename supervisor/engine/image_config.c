@@ -6,13 +6,13 @@
 #include "supervisor/engine/image_config.h"
 
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "common/fd.h"
 #include "common/json_field.h"
+#include "supervisor/engine/image_key.h"
 
 #define IMAGE_CONFIG_MAX (4U << 20)
 #define IMAGE_CONFIG_PATH_MAX 1024U
@@ -46,8 +46,6 @@ image_config_path(const json_t *inspect, char *path_r, size_t size)
 	const char *name = json_string_value(
 	    json_object_get(json_object_get(inspect, "GraphDriver"), "Name"));
 	char store[IMAGE_CONFIG_PATH_MAX], key[8 + IMAGE_CONFIG_ID_LEN];
-	unsigned char coded[2 * sizeof(key)];
-	int len;
 
 	if (id == NULL || name == NULL || strchr(name, '/') != NULL ||
 	    strlen(id) != IMAGE_CONFIG_ID_LEN ||
@@ -55,11 +53,9 @@ image_config_path(const json_t *inspect, char *path_r, size_t size)
 	    image_config_store(inspect, store, sizeof(store)) != RESULT_OK)
 		return RESULT_NOT_FOUND;
 	(void)snprintf(key, sizeof(key), "sha256:%s", id);
-	(void)EVP_EncodeBlock(
-	    coded, (const unsigned char *)key, (int)strlen(key));
-	len = snprintf(
-	    path_r, size, "%s/%s-images/%s/=%s", store, name, id, coded);
-	return len > 0 && (size_t)len < size ? RESULT_OK : RESULT_NOT_FOUND;
+	return image_key_path(store, name, id, key, path_r, size) == RESULT_OK
+		   ? RESULT_OK
+		   : RESULT_NOT_FOUND;
 }
 
 static json_t *

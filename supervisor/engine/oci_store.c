@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <openssl/evp.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "common/fd.h"
 #include "common/json_field.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/image_key.h"
 #include "supervisor/policy/digest.h"
 
 #define OCI_STORE_TEXT_MAX (4U << 20)
@@ -103,15 +103,10 @@ oci_store_path(const struct engine_host *host,
 {
 	const struct engine_memory *memory = &host->memory;
 	char key[32 + OCI_IMAGE_HEX];
-	unsigned char coded[2 * sizeof(key)];
-	int len;
 
 	(void)snprintf(key, sizeof(key), "%ssha256:%s", prefix, digest->hex);
-	(void)EVP_EncodeBlock(
-	    coded, (const unsigned char *)key, (int)strlen(key));
-	len = snprintf(path_r, size, "%s/%s-images/%s/=%s", memory->graph_root,
-	    memory->graph_driver, id->hex, (const char *)coded);
-	return len < 0 || (size_t)len >= size ? RESULT_TOO_LONG : RESULT_OK;
+	return image_key_path(memory->graph_root, memory->graph_driver, id->hex,
+	    key, path_r, size);
 }
 
 /* A manifest that is an index names the one of this platform, which the

@@ -17,9 +17,7 @@
 
 #include "supervisor/child.h"
 #include "supervisor/command/command.h"
-#include "supervisor/engine/image_config.h"
 #include "supervisor/policy/config_idn2.h"
-#include "supervisor/policy/digest.h"
 #include "supervisor/policy/ed25519.h"
 #include "supervisor/policy/suffix_check.h"
 
@@ -68,20 +66,6 @@ absent_hand_over(void)
 			   __typeof__(absent_##name), __typeof__(name)), \
 	    #name)
 
-enum result absent_digest_sha256(
-    const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1]);
-ABSENT_LIKE(digest_sha256);
-
-enum result
-absent_digest_sha256(const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1])
-{
-	(void)bytes;
-	(void)len;
-	absent_hand_over();
-	memset(hex_r, 0, DIGEST_HEX + 1);
-	return RESULT_UNSUPPORTED;
-}
-
 enum result absent_ed25519_verify(const char *key, const char *signature,
     enum ed25519_domain domain, const void *bytes, size_t len);
 ABSENT_LIKE(ed25519_verify);
@@ -127,20 +111,4 @@ absent_config_idn2_ascii(const char *host, char *ascii_r, size_t size,
 	absent_hand_over();
 	(void)snprintf(why_r, CONFIG_IDN_WHY_MAX, "cannot be read here");
 	return false;
-}
-
-enum result absent_image_config_check(const json_t *inspect, const char *image,
-    char *detail_r, size_t detail_size);
-ABSENT_LIKE(image_config_check);
-
-enum result
-absent_image_config_check(const json_t *inspect, const char *image,
-    char *detail_r, size_t detail_size)
-{
-	(void)inspect;
-	(void)image;
-	absent_hand_over();
-	if (detail_size > 0)
-		detail_r[0] = '\0';
-	return RESULT_UNSUPPORTED;
 }

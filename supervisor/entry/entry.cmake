@@ -4,7 +4,7 @@
 # need libcrypto, libpsl or libidn2: absent.c stands for each of them.
 set(ENTRY ${CMAKE_SOURCE_DIR}/supervisor/entry)
 set(COMMAND ${CMAKE_SOURCE_DIR}/supervisor/command)
-add_process(agentnode-entry COMMAND
+add_process(agentnode-entry COMMAND ARCHIVES
     SOURCES ${ENTRY}/main.c ${ENTRY}/absent.c ${ENTRY}/entry_table.c
     ${COMMAND}/command.c ${COMMAND}/command_main.c ${COMMAND}/command_dispatch.c
     ${COMMAND}/command_exec.c ${COMMAND}/exec_run.c ${COMMAND}/exec_ask.c
@@ -12,8 +12,7 @@ add_process(agentnode-entry COMMAND
     LIBRARIES ${AGENTNODE_PARTS} common_io)
 target_compile_definitions(agentnode-entry PRIVATE
     AGENTNODE_VERSION="${PROJECT_VERSION}")
-foreach(name digest_sha256 ed25519_verify suffix_check_wildcard
-    config_idn2_ascii image_config_check)
+foreach(name ed25519_verify suffix_check_wildcard config_idn2_ascii)
 	target_link_options(agentnode-entry PRIVATE
 	    -Wl,--defsym=${name}=absent_${name})
 endforeach()

@@ -19,7 +19,6 @@
 #include "supervisor/ledger/ledger.h"
 #include "supervisor/ledger/ledger_config.h"
 #include "supervisor/ledger/ledger_confine.h"
-#include "supervisor/policy/digest.h"
 
 #define MAIN_NAME "agentnode-ledger"
 
@@ -104,8 +103,7 @@ main(void)
 	confine_preload();
 	dir_fd = main_config(&config, &key);
 	(void)umask(077);
-	if (digest_prepare() != RESULT_OK || budget_prepare() != RESULT_OK ||
-	    event_loop_new(&base) != RESULT_OK)
+	if (budget_prepare() != RESULT_OK || event_loop_new(&base) != RESULT_OK)
 		log_fatal(IPC_EXIT_CRASH, "start", "a library did not start");
 	if (ledger_confine_enter(config.uid, dir_fd, !config.no_landlock,
 		&layers, detail, sizeof(detail)) != RESULT_OK)

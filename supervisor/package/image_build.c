@@ -240,7 +240,6 @@ image_build(struct image_work *work, const struct engine_host *host,
 	char inputs[65];
 	enum result result;
 
-	(void)digest_prepare();
 	*result_r = (struct image_build_result){.reused = false};
 	result = image_debian_plan(work, options->sources, options->packages,
 	    options->package_count, &debian);

@@ -230,7 +230,6 @@ image_oci_write(struct image_work *work, char digest_r[IMAGE_OCI_DIGEST_SIZE],
 	char tag[128];
 	enum result result;
 
-	(void)digest_prepare();
 	if ((result = image_oci_config(work, &image.config)) != RESULT_OK ||
 	    (result = image_oci_manifest(
 		 work, &image.config, &image.manifest)) != RESULT_OK)

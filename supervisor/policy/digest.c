@@ -13,14 +13,6 @@
 #include "common/json_field.h"
 #include "supervisor/policy/digest.h"
 
-enum result
-digest_prepare(void)
-{
-	char hex[DIGEST_HEX + 1];
-
-	return digest_sha256("", 0, hex);
-}
-
 bool
 digest_is_hex(const char *text)
 {

@@ -16,10 +16,6 @@
 #define DIGEST_HEX 64U
 #define DIGEST_JSON_MAX (64U * 1024U * 1024U)
 
-/* Load libcrypto's implementation; call once before confinement, and
- * harmless elsewhere. */
-enum result digest_prepare(void);
-
 enum result digest_sha256(
     const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1]);
 

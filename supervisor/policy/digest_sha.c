@@ -1,33 +1,31 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * SHA-256 over libcrypto. Called by digest.c and whoever has bytes; apart,
- * so that a program without that library can be linked.
+ * SHA-256 over libnettle, which needs no start and no memory. Called by
+ * digest.c and whoever has bytes, some with a key before them: must never
+ * leave what it worked on in memory.
  */
-#include <openssl/evp.h>
-#include <string.h>
+#include <nettle/sha2.h>
 
+#include "common/secret.h"
 #include "supervisor/policy/digest.h"
-
-static EVP_MD *digest_sha_implementation; /* libcrypto's, fetched once */
 
 enum result
 digest_sha256(const void *bytes, size_t len, char hex_r[DIGEST_HEX + 1])
 {
 	static const char digits[] = "0123456789abcdef";
-	unsigned char raw[EVP_MAX_MD_SIZE];
-	unsigned size = 0, i;
+	uint8_t raw[SHA256_DIGEST_SIZE];
+	struct sha256_ctx state;
 
-	memset(hex_r, 0, DIGEST_HEX + 1);
-	if (digest_sha_implementation == NULL)
-		digest_sha_implementation = EVP_MD_fetch(NULL, "SHA256", NULL);
-	if (digest_sha_implementation == NULL ||
-	    EVP_Digest(
-		bytes, len, raw, &size, digest_sha_implementation, NULL) != 1 ||
-	    size != DIGEST_HEX / 2)
-		return RESULT_UNSUPPORTED;
-	for (i = 0; i < size; i++) {
+	_Static_assert(2 * sizeof(raw) == DIGEST_HEX, "SHA-256");
+	sha256_init(&state);
+	sha256_update(&state, len, bytes);
+	sha256_digest(&state, sizeof(raw), raw);
+	for (size_t i = 0; i < sizeof(raw); i++) {
 		hex_r[2 * i] = digits[raw[i] >> 4];
 		hex_r[2 * i + 1] = digits[raw[i] & 15];
 	}
+	hex_r[DIGEST_HEX] = '\0';
+	secret_wipe(&state, sizeof(state));
+	secret_wipe(raw, sizeof(raw));
 	return RESULT_OK;
 }

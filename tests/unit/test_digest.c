@@ -77,7 +77,9 @@ test_digest_hash(void **state)
 	json_t *value;
 
 	(void)state;
-	assert_int_equal(digest_prepare(), RESULT_OK);
+	assert_int_equal(digest_sha256("", 0, hex), RESULT_OK);
+	assert_string_equal(hex,
+	    "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855");
 	assert_int_equal(digest_sha256("abc", 3, hex), RESULT_OK);
 	assert_string_equal(hex,
 	    "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad");
