@@ -56,7 +56,7 @@ function(add_static_program name)
 	    -fno-test-coverage>)
 	# init is copied into memory at each start.
 	target_link_options(${name} PRIVATE -static-pie -fno-sanitize=all
-	    $<$<STREQUAL:${AGENTNODE_MODE},release>:-Wl,--strip-debug>)
+	    $<$<STREQUAL:${AGENTNODE_MODE},release>:-Wl,--strip-all>)
 	set_target_properties(${name} PROPERTIES
 	    RUNTIME_OUTPUT_DIRECTORY
 	    ${CMAKE_BINARY_DIR}/libexec/agentnode)

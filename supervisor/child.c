@@ -424,6 +424,12 @@ child_name(const struct child *child)
 	return child->name;
 }
 
+void
+child_over(struct child *child)
+{
+	child_kill(child, "its work is done");
+}
+
 pid_t
 child_pid(const struct child *child)
 {

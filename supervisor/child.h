@@ -53,6 +53,8 @@ enum result child_start(struct event_base *base, const struct child_spec *spec,
 enum result child_send(struct child *child, const struct ipc_message *message);
 const char *child_name(const struct child *child);
 pid_t child_pid(const struct child *child);
+/* Its work is done: it is killed; child_free then need not wait long. */
+void child_over(struct child *child);
 /* Kill at once if alive, reap, free. Accepts NULL, clears. */
 void child_free(struct child **child);
 

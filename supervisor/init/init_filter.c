@@ -14,13 +14,18 @@
 
 #include "supervisor/init/init_layers.h"
 
+/* init has the first filter, and what it forks has it too: once more would
+ * cost each start and every call of the workload. */
+static bool init_filter_is_own;
+
 int
 init_filter_enter(bool owner)
 {
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return errno;
 	for (unsigned i = 0; i < INIT_LAYERS_FILTERS_MAX; i++) {
-		if (init_layers.filters[i] == NULL)
+		if (init_layers.filters[i] == NULL ||
+		    (i == 0 && init_filter_is_own))
 			continue;
 		if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
 			init_layers.filters[i]) != 0)
@@ -43,5 +48,6 @@ init_filter_own(void)
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
 		init_layers.filters[0]) != 0)
 		return errno;
+	init_filter_is_own = true;
 	return 0;
 }

@@ -17,8 +17,9 @@ extern const struct sock_fprog init_filter_guard;
 extern const struct sock_fprog init_filter_owner;
 
 /* Sets no_new_privs and installs the filters of init_layers for this
- * process, for good; owner: the workload writes a file system of the host.
- * 0 or errno; on errno the caller must exit. */
+ * process, for good (not the first again where init has it as its own); owner:
+ * the workload writes a file system of the host. 0 or errno; on errno the
+ * caller must exit. */
 int init_filter_enter(bool owner);
 
 /* The first of them for init itself, where no runtime has installed one. */

@@ -191,9 +191,10 @@ init_wall_tries_init_fd(const struct init_setup *setup)
 	return init_wall_tries_open("/proc/1/fd", O_RDONLY | O_DIRECTORY);
 }
 
-/* Each that a number leads to, but those that lead nowhere (0 to 2). The
- * first that is not refused speaks for all; sockets and what has no file
- * system refuse everybody. */
+/* Each that a number leads to, but those that lead nowhere (0 to 2): this
+ * child has a copy of all that init had open at the fork. The first that is not
+ * refused speaks for all; sockets and what has no file system refuse everybody.
+ */
 static int
 init_wall_tries_init_pipes(const struct init_setup *setup)
 {
@@ -205,6 +206,8 @@ init_wall_tries_init_pipes(const struct init_setup *setup)
 		char path[32];
 		int error;
 
+		if (fcntl((int)(3 + i / 3), F_GETFD) < 0)
+			continue;
 		(void)snprintf(path, sizeof(path), "/proc/1/fd/%u", 3 + i / 3);
 		error = init_wall_tries_open(path, ways[i % 3] | O_NONBLOCK);
 		if (error != EACCES && error != ENOENT && error != ENXIO &&

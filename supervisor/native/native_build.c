@@ -119,11 +119,9 @@ native_build_mask(struct native_build *build, int target, const char *name)
 	if (fstat(target, &info) != 0)
 		native_fail("cannot look at", name, errno);
 	tree = native_mount_clone(
-	    S_ISDIR(info.st_mode) ? build->empty_dir : build->empty_file);
+	    S_ISDIR(info.st_mode) ? build->empty_dir : build->empty_file,
+	    NATIVE_MOUNT_RO);
 	if (tree < 0)
-		native_fail("cannot hide", name, errno);
-	errno = native_mount_restrict(tree, NATIVE_MOUNT_RO);
-	if (errno != 0)
 		native_fail("cannot hide", name, errno);
 	native_mount_attach(tree, target, name);
 	(void)close(tree);
@@ -141,7 +139,7 @@ native_build_pin_one(int fd, const char *path)
 		native_fail("cannot look at", path, errno);
 	if ((info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
 		return;
-	tree = native_mount_clone(fd);
+	tree = native_mount_clone(fd, 0);
 	if (tree < 0)
 		native_fail("cannot hold in its place:", path, errno);
 	native_mount_attach(tree, fd, path);
@@ -267,16 +265,22 @@ native_build_place(struct native_build *build, uint32_t index)
 }
 
 /* Beside the new root and gone with the old one; what is bound out of it
- * stays. */
+ * stays. It lies below the old root, not on it, so that one unmount takes
+ * both: the kernel waits for each core in each. */
 static void
 native_build_store(struct native_build *build, int old)
 {
 	const struct native_launch *launch = build->launch;
+	int below = native_mount_open(
+	    old, "usr", O_PATH | O_DIRECTORY | O_NOFOLLOW, RESOLVE_NO_SYMLINKS);
 
+	build->stacked = below < 0;
 	build->store = native_mount_tmpfs(
 	    NATIVE_MOUNT_NOSUID | NATIVE_MOUNT_NODEV | NATIVE_MOUNT_NOEXEC,
 	    NATIVE_BUILD_SIZE, 0755, launch->uid, launch->gid);
-	native_mount_attach(build->store, old, "/");
+	native_mount_attach(build->store, build->stacked ? old : below, "/usr");
+	if (below >= 0)
+		(void)close(below);
 	build->empty_dir = native_build_make(build->store, "empty", true);
 	build->empty_file = native_build_make(build->store, "nothing", false);
 	if (build->empty_dir < 0 || build->empty_file < 0)
@@ -325,9 +329,9 @@ native_build_pivot(const struct native_build *build, int old)
 {
 	if (fchdir(build->fd) != 0 || syscall(SYS_pivot_root, ".", ".") != 0)
 		native_fail("the view cannot become the root", "", errno);
-	/* The store lies on top of the old root. */
 	if (fchdir(old) != 0 || umount2(".", MNT_DETACH) != 0 ||
-	    umount2(".", MNT_DETACH) != 0 || chdir("/") != 0)
+	    (build->stacked && umount2(".", MNT_DETACH) != 0) ||
+	    chdir("/") != 0)
 		native_fail("the old root cannot be left", "", errno);
 }
 

@@ -7,6 +7,8 @@
 #ifndef SUPERVISOR_NATIVE_NATIVE_BUILD_H
 #define SUPERVISOR_NATIVE_NATIVE_BUILD_H
 
+#include <stdbool.h>
+
 #include "supervisor/native/native_tree.h"
 
 #define NATIVE_BUILD_OWN_MAX 64U
@@ -17,6 +19,7 @@ struct native_build {
 	int fd;    /* the root, where every target is looked up */
 	int store; /* a tmpfs beside it: what files of ours are bound from */
 	int empty_dir, empty_file; /* in the store, opened */
+	bool stacked; /* the store is on the old root, not below it */
 	/* File systems of ours: only there a missing target is made. */
 	dev_t own[NATIVE_BUILD_OWN_MAX];
 	unsigned own_count;

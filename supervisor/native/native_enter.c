@@ -10,7 +10,6 @@
 #include <grp.h>
 #include <linux/capability.h>
 #include <linux/keyctl.h>
-#include <linux/seccomp.h>
 #include <linux/securebits.h>
 #include <net/if.h>
 #include <sched.h>
@@ -24,7 +23,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "supervisor/init/init_filter.h"
+#include "supervisor/init/init.h"
 #include "supervisor/native/native_fail.h"
 
 #define NATIVE_ENTER_CAPS_MAX 64
@@ -133,7 +132,8 @@ _Noreturn void
 native_enter_init(void)
 {
 	static char name[] = "agentnode-init";
-	char *const words[] = {name, NULL}, *const none[] = {NULL};
+	static char filter[] = INIT_WORD_FILTER;
+	char *const words[] = {name, filter, NULL}, *const none[] = {NULL};
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 	int report = fcntl(STDERR_FILENO, F_DUPFD_CLOEXEC, NATIVE_LAUNCH_FD);
 
@@ -145,10 +145,8 @@ native_enter_init(void)
 	}
 	for (int fd = INIT_CONTROL_FD; fd < NATIVE_LAUNCH_FD; fd++)
 		(void)fcntl(fd, F_SETFD, 0);
-	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0,
-		&init_filter_base) == 0)
-		(void)syscall(SYS_execveat, INIT_PROGRAM_FD, "", words, none,
-		    AT_EMPTY_PATH);
+	(void)syscall(
+	    SYS_execveat, INIT_PROGRAM_FD, "", words, none, AT_EMPTY_PATH);
 	if (dup2(report, STDERR_FILENO) < 0)
 		_exit(NATIVE_LAUNCH_EXIT_START);
 	native_fail("init cannot be started", "", errno);

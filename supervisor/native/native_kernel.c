@@ -39,14 +39,11 @@ native_kernel_part(
 static void
 native_kernel_freeze(int part, const char *name)
 {
-	int tree = native_mount_clone(part), error;
+	int tree =
+	    native_mount_clone(part, NATIVE_MOUNT_RO | NATIVE_KERNEL_ALL);
 
 	if (tree < 0)
 		native_fail("cannot make read-only: /proc/", name, errno);
-	error =
-	    native_mount_restrict(tree, NATIVE_MOUNT_RO | NATIVE_KERNEL_ALL);
-	if (error != 0)
-		native_fail("cannot make read-only: /proc/", name, error);
 	native_mount_attach(tree, part, name);
 	(void)close(tree);
 	(void)close(part);

@@ -29,9 +29,10 @@ native_mount_open(int at, const char *path, uint64_t flags, uint64_t resolve)
 }
 
 int
-native_mount_clone(int fd)
+native_mount_clone(int fd, uint64_t attributes)
 {
-	struct mount_attr attr = {.propagation = NATIVE_MOUNT_PRIVATE};
+	struct mount_attr attr = {
+	    .attr_set = attributes, .propagation = NATIVE_MOUNT_PRIVATE};
 	int tree = (int)syscall(SYS_open_tree, fd, "",
 	    OPEN_TREE_CLONE | O_CLOEXEC | AT_EMPTY_PATH |
 		NATIVE_MOUNT_RECURSIVE);
@@ -46,18 +47,6 @@ native_mount_clone(int fd)
 		return -1;
 	}
 	return tree;
-}
-
-int
-native_mount_restrict(int tree, uint64_t attributes)
-{
-	struct mount_attr attr = {.attr_set = attributes};
-
-	if (syscall(SYS_mount_setattr, tree, "",
-		AT_EMPTY_PATH | NATIVE_MOUNT_RECURSIVE, &attr,
-		sizeof(attr)) != 0)
-		return errno;
-	return 0;
 }
 
 void

@@ -25,10 +25,9 @@ struct native_mount_option {
 int native_mount_open(
     int at, const char *path, uint64_t flags, uint64_t resolve);
 
-/* A detached copy of the mounts at and below fd, private; -1 with errno. */
-int native_mount_clone(int fd);
-/* NATIVE_MOUNT_ flags for all of it. 0 or errno. */
-int native_mount_restrict(int tree, uint64_t attributes);
+/* A detached copy of the mounts at and below fd, private, with NATIVE_MOUNT_
+ * flags for all of it; -1 with errno. */
+int native_mount_clone(int fd, uint64_t attributes);
 /* Ids on disk become others by the mapping of a user namespace. 0 or errno
  * (EINVAL: the file system cannot). */
 int native_mount_map(int tree, int userns);

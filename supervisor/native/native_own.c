@@ -46,12 +46,9 @@ native_own_file(struct native_build *build, const char *path, const char *bytes,
 		native_fail("cannot write its own", path, errno);
 	(void)close(fd);
 	fd = openat(build->store, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
-	tree = fd < 0 ? -1 : native_mount_clone(fd);
+	tree = fd < 0 ? -1 : native_mount_clone(fd, NATIVE_MOUNT_RO);
 	if (tree < 0)
 		native_fail("cannot place its own", path, errno);
-	errno = native_mount_restrict(tree, NATIVE_MOUNT_RO);
-	if (errno != 0)
-		native_fail("cannot make read-only:", path, errno);
 	native_mount_attach(tree, at, path);
 	(void)close(at);
 	(void)close(tree);

@@ -45,15 +45,11 @@ native_tree_source(const char *path, struct stat *info_r)
 static int
 native_tree_clone(int fd, const char *path, uint64_t attributes)
 {
-	int tree = native_mount_clone(fd), error;
+	int tree = native_mount_clone(fd, attributes);
 
 	if (tree < 0)
 		native_fail(
 		    "the view cannot be built: cannot clone", path, errno);
-	error = native_mount_restrict(tree, attributes);
-	if (error != 0)
-		native_fail(
-		    "the view cannot be built: cannot restrict", path, error);
 	(void)close(fd);
 	return tree;
 }

@@ -75,7 +75,8 @@ unpack_call_on_message(
 	struct unpack_call *call = context;
 	const json_t *body = message->body;
 
-	(void)child;
+	/* Whatever it said, it is asked nothing more. */
+	child_over(child);
 	if (message->id != UNPACK_CALL_ID)
 		unpack_call_finish(call, NULL, "unpack_failed",
 		    "agentnode-unpack answered another request");
