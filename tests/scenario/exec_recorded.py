@@ -132,4 +132,24 @@ check("plain names do not", done.code == 0
 done, became = programs("--version")
 check("all other words do", done.code == 0 and became[1:] == [WHOLE],
       (done, became))
+
+# --- what has to be loaded before a command starts ----------------------------
+
+
+def libraries(*path):
+    done = harness.run("readelf", "-d", os.path.join(harness.BUILD, *path))
+    return [line.split("[")[1].rstrip("]") for line in done.out.splitlines()
+            if "(NEEDED)" in line]
+
+
+harness.need("readelf")
+small = libraries("bin", "agentnode")
+if not any("san." in name for name in small):
+    check("of the release's programs that start with a command, one loads the "
+          "C library and the others nothing", small == ["libc.so.6"] and
+          not any(libraries("libexec", "agentnode", f"agentnode-{name}")
+                  for name in ("ledger", "collect", "native", "init")), small)
+else:
+    check("a sanitizer's build loads no libcrypto for it",
+          not any("crypto" in name for name in small), small)
 harness.finish()
