@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #define FD_READ_FIRST 4096U
@@ -343,7 +344,7 @@ fd_receive(int socket, void *bytes, size_t size, size_t *len_r, int *fds_r,
 enum result
 fd_close_from(int lowest)
 {
-	if (close_range((unsigned)lowest, ~0U, 0) != 0)
+	if (syscall(SYS_close_range, (unsigned)lowest, ~0U, 0) != 0)
 		return RESULT_SYSTEM;
 	return RESULT_OK;
 }

@@ -202,7 +202,7 @@ init_survey_limits(struct init_report *report)
 	for (unsigned i = 0; i < INIT_REPORT_LIMITS; i++) {
 		struct rlimit limit;
 
-		if (getrlimit((__rlimit_resource_t)i, &limit) != 0)
+		if (getrlimit((int)i, &limit) != 0)
 			return errno;
 		report->limits[i].soft = limit.rlim_cur;
 		report->limits[i].hard = limit.rlim_max;

@@ -18,6 +18,7 @@
 #include "supervisor/native/native_fail.h"
 #include "supervisor/native/native_mount.h"
 
+#define NATIVE_BUILD_IS_MOUNT 0x2000U /* STATX_ATTR_MOUNT_ROOT */
 #define NATIVE_BUILD_SIZE (4U << 20)
 #define NATIVE_BUILD_INSIDE \
 	(RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS)
@@ -128,16 +129,24 @@ native_build_mask(struct native_build *build, int target, const char *name)
 	(void)close(target);
 }
 
+/* The head of the kernel's struct statx; not every C library has it. */
+struct native_build_statx {
+	uint32_t mask, block;
+	uint64_t attributes;
+	uint64_t rest[30];
+};
+
 /* The directory at fd mounted on itself. */
 static void
 native_build_pin_one(int fd, const char *path)
 {
-	struct statx info;
+	struct native_build_statx info;
 	int tree;
 
-	if (statx(fd, "", AT_EMPTY_PATH, STATX_BASIC_STATS, &info) != 0)
+	_Static_assert(sizeof(info) == 256, "struct statx");
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, 0, &info) != 0)
 		native_fail("cannot look at", path, errno);
-	if ((info.stx_attributes & STATX_ATTR_MOUNT_ROOT) != 0)
+	if ((info.attributes & NATIVE_BUILD_IS_MOUNT) != 0)
 		return;
 	tree = native_mount_clone(fd, 0);
 	if (tree < 0)

@@ -85,7 +85,7 @@ native_enter_limits(const struct native_launch *launch)
 		const struct native_launch_limit *one = &launch->limits[i];
 		const struct rlimit both = {one->value, one->value};
 
-		if (setrlimit((__rlimit_resource_t)one->resource, &both) != 0)
+		if (setrlimit((int)one->resource, &both) != 0)
 			native_fail("a limit cannot be set", "", errno);
 	}
 }
