@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The story of one command: the ledger first, then the boundary and the
- * reader of what comes of it side by side; at the end or the time limit
- * everything of the command dies, what it left comes out, and the reader
- * says what it was. Called by command_exec; it must never leave with
- * something that lives, nor look at a byte of the command's itself.
+ * The story of one command: the ledger first (native: the sandbox, whose
+ * command waits for the ledger), then the boundary and the reader of what
+ * comes of it side by side; at the end or the time limit everything of the
+ * command dies, what it left comes out, and the reader says what it was.
+ * Called by command_exec; it must never leave with something that lives, nor
+ * look at a byte of the command's itself.
  */
 #include "supervisor/command/exec_run.h"
 
@@ -380,16 +381,21 @@ exec_run_prepare(struct exec_run *run)
 		exec_run_fault(run, "internal", "no pipes");
 		return false;
 	}
-	if (audit_start(run->base, run->plan.run.home, exec_run_on_ledger, run,
-		&run->audit) != RESULT_OK) {
-		exec_run_fault(
-		    run, "audit_failed", "agentnode-ledger does not start");
+	if (audit_new(run->base, exec_run_on_ledger, run, &run->audit) !=
+	    RESULT_OK) {
+		exec_run_fault(run, "internal", "out of memory");
 		return false;
 	}
 	audit_on_end(run->audit, exec_run_on_ledger_end, run);
-	/* What takes longest first: the reader has nothing to read yet. */
+	/* What takes longest first: the ledger has nothing to write yet, the
+	 * reader nothing to read. */
 	if (run->plan.native.view != NULL)
 		exec_run_open(run, "nothing goes before it is recorded");
+	if (audit_begin(run->audit, run->plan.run.home) != RESULT_OK) {
+		exec_run_on_ledger(
+		    RESULT_SYSTEM, "agentnode-ledger does not start", run);
+		return run->sandbox != NULL; /* it is waited for */
+	}
 	run->collecting =
 	    exec_collect_start(run->collect, run->base, &run->plan,
 		exec_run_on_collected, run) == RESULT_OK;

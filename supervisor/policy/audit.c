@@ -4,26 +4,20 @@
  * Called by the sandbox's story and by commands that change something. It
  * must never report a record as written before the ledger said `synced`.
  */
-#include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/child.h"
-#include "supervisor/ledger/audit_head.h"
-#include "supervisor/ledger/ledger_confine.h"
 #include "supervisor/policy/audit.h"
 #include "supervisor/policy/audit_ends.h"
+#include "supervisor/policy/audit_folder.h"
 #include "supervisor/policy/audit_key.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
-#include "supervisor/policy/state_dir.h"
 
 #define AUDIT_PENDING_MAX 256U
 #define AUDIT_DETAIL_MAX 256U
@@ -274,59 +268,6 @@ audit_on_deadline(evutil_socket_t fd, short what, void *context)
 	audit_release(audit);
 }
 
-/* Where agentnode runs as root the folder belongs to the ledger's uid. */
-static enum result
-audit_own_dir(int fd, const char *path, struct json_fault *fault)
-{
-	uid_t us = geteuid(), owner = us == 0 ? LEDGER_CONFINE_UID : us;
-	struct stat status;
-
-	if (fstat(fd, &status) != 0)
-		return RESULT_SYSTEM;
-	if (status.st_uid == us && us != owner &&
-	    (fchown(fd, owner, (gid_t)owner) != 0 || fstat(fd, &status) != 0)) {
-		json_field_fault(fault,
-		    "%s/" AUDIT_HEAD_DIR ": cannot be given to uid %u: %s",
-		    state_dir_shown(path), (unsigned)owner, strerror(errno));
-		return RESULT_SYSTEM;
-	}
-	if (status.st_uid == owner && (status.st_mode & 077) == 0)
-		return RESULT_OK;
-	json_field_fault(fault,
-	    "%s/" AUDIT_HEAD_DIR ": must belong to uid %u with mode 0700",
-	    state_dir_shown(path), (unsigned)owner);
-	return RESULT_BAD;
-}
-
-static enum result
-audit_open_dir(const char *home, int *fd_r, struct json_fault *fault)
-{
-	struct state_dir dir;
-	enum result result;
-
-	*fd_r = -1;
-	result = state_dir_open(home, STATE_DIR_OURS, &dir, fault);
-	if (result == RESULT_NOT_FOUND)
-		json_field_fault(
-		    fault, "%s does not exist", state_dir_shown(home));
-	if (result != RESULT_OK)
-		return result;
-	if (mkdirat(dir.fd, AUDIT_HEAD_DIR, 0700) == 0 || errno == EEXIST)
-		*fd_r = openat(dir.fd, AUDIT_HEAD_DIR,
-		    O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	state_dir_close(&dir);
-	if (*fd_r < 0) {
-		json_field_fault(fault,
-		    "%s/" AUDIT_HEAD_DIR ": cannot be opened: %s",
-		    state_dir_shown(home), strerror(errno));
-		return RESULT_SYSTEM;
-	}
-	result = audit_own_dir(*fd_r, home, fault);
-	if (result != RESULT_OK)
-		fd_close(fd_r);
-	return result;
-}
-
 static json_t *
 audit_config_body(struct json_fault *fault)
 {
@@ -359,7 +300,7 @@ audit_start_child(
 		     ? RESULT_BAD
 		     : log_files_open(home, "agentnode-ledger", &fds[0], fault);
 	if (result == RESULT_OK)
-		result = audit_open_dir(home, &fds[1], fault);
+		result = audit_folder_open(home, &fds[1], fault);
 	if (result == RESULT_OK)
 		result = audit_key_make_home(home, &fds[2], fault);
 	spec.config = body;
@@ -375,15 +316,12 @@ audit_start_child(
 }
 
 enum result
-audit_start(struct event_base *base, const char *home, audit_done *ready,
-    void *context, struct audit **audit_r)
+audit_new(struct event_base *base, audit_done *ready, void *context,
+    struct audit **audit_r)
 {
-	struct json_fault fault = {""};
-	struct audit *audit;
-	enum result result;
+	struct audit *audit = calloc(1, sizeof(*audit));
 
 	*audit_r = NULL;
-	audit = calloc(1, sizeof(*audit));
 	if (audit == NULL)
 		return RESULT_NO_MEMORY;
 	audit->base = base;
@@ -391,19 +329,39 @@ audit_start(struct event_base *base, const char *home, audit_done *ready,
 	audit->ready_context = context;
 	audit_enter(audit, AUDIT_STARTING);
 	audit->deadline = event_new(base, -1, 0, audit_on_deadline, audit);
-	result = audit->deadline == NULL
-		     ? RESULT_NO_MEMORY
-		     : audit_start_child(audit, home, &fault);
-	if (result != RESULT_OK) {
+	if (audit->deadline == NULL) {
+		audit_destroy(audit);
+		return RESULT_NO_MEMORY;
+	}
+	*audit_r = audit;
+	return RESULT_OK;
+}
+
+enum result
+audit_begin(struct audit *audit, const char *home)
+{
+	struct json_fault fault = {""};
+	enum result result = audit_start_child(audit, home, &fault);
+
+	if (result != RESULT_OK)
 		log_event(LOG_ERROR_LEVEL, "audit_start",
 		    LOG_TEXT("detail", fault.text[0] != '\0'
 					   ? fault.text
 					   : result_text(result)));
-		audit_destroy(audit);
-		return result;
-	}
-	*audit_r = audit;
-	return RESULT_OK;
+	return result;
+}
+
+enum result
+audit_start(struct event_base *base, const char *home, audit_done *ready,
+    void *context, struct audit **audit_r)
+{
+	enum result result = audit_new(base, ready, context, audit_r);
+
+	if (result == RESULT_OK)
+		result = audit_begin(*audit_r, home);
+	if (result != RESULT_OK)
+		audit_free(audit_r);
+	return result;
 }
 
 void

@@ -24,6 +24,13 @@ typedef void audit_done(enum result result, const char *detail, void *context);
 enum result audit_start(struct event_base *base, const char *home,
     audit_done *ready, void *context, struct audit **audit_r);
 
+/* The same in two steps, for who has something to start before the ledger:
+ * what is handed to audit_new's audit waits for ready as ever. After a
+ * failure of audit_begin it is only good for audit_free. */
+enum result audit_new(struct event_base *base, audit_done *ready, void *context,
+    struct audit **audit_r);
+enum result audit_begin(struct audit *audit, const char *home);
+
 /* Called once if the ledger dies later: everything must end. Several may
  * listen, each with a context of its own; ended NULL: that one no more. */
 void audit_on_end(struct audit *audit, audit_done *ended, void *context);
