@@ -72,7 +72,9 @@ function(link_musl name)
 	    "SHELL:-isystem ${MUSL_INCLUDE}"
 	    "SHELL:-isystem ${MUSL_COMPILER_include}"
 	    "SHELL:-isystem ${MUSL_KERNEL}"
-	    -ffunction-sections -fdata-sections)
+	    -ffunction-sections -fdata-sections
+	    # of its CMSG_NXTHDR
+	    $<$<C_COMPILER_ID:Clang>:-Wno-sign-compare>)
 	target_link_options(${name} PRIVATE -nostdlib -nostartfiles
 	    -Wl,--gc-sections ${MUSL_LIBRARIES}/rcrt1.o
 	    ${MUSL_LIBRARIES}/crti.o ${MUSL_COMPILER_crtbeginS.o})

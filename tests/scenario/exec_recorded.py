@@ -74,10 +74,11 @@ os.unlink(RAN)
 lock = os.open(os.path.join(LEDGER, "audit.head"), os.O_RDWR)
 fcntl.flock(lock, fcntl.LOCK_EX)
 child = started()
-harness.wait_until(lambda: inits(child.pid), 20)
-ledgers = [pid for pid in map(int, subprocess.run(
+ledgers = []
+harness.wait_until(lambda: ledgers.extend(map(int, subprocess.run(
     ["pgrep", "-P", str(child.pid), "-f", "agentnode-ledger"],
-    stdout=subprocess.PIPE, check=False).stdout.split())]
+    stdout=subprocess.PIPE, check=False).stdout.split())) or ledgers, 20)
+harness.wait_until(lambda: inits(child.pid), 2)
 for pid in ledgers:
     os.kill(pid, 9)
 said = child.communicate(timeout=60)
