@@ -400,6 +400,12 @@ run_argv_build(const struct run_argv_input *input, struct run_argv *argv_r,
 	if (result == RESULT_OK && input->fd_count > 0 && !docker)
 		result =
 		    run_argv_word(argv_r, "--preserve-fds=%u", input->fd_count);
+	/* The engine keeps no copy of what the workload says. Where init is
+	 * spoken to by standard input and output, it gets the client's own,
+	 * so that no process of the engine's carries a byte of them. */
+	if (result == RESULT_OK && !docker)
+		result = run_argv_word(argv_r, "--log-driver=%s",
+		    input->interactive ? "passthrough" : "none");
 	if (result == RESULT_OK && input->interactive)
 		result = run_argv_word(argv_r, "--interactive");
 	/* Nothing of it passes through the client: streams come to init over

@@ -32,8 +32,6 @@ const char *const run_argv_fixed[] = {
     "--no-healthcheck",
     "--systemd=false",
     "--init=false",
-    /* The engine keeps no copy of what the workload says. */
-    "--log-driver=none",
     "--sdnotify=ignore",
     /* No core file, whatever the host's pattern is. */
     "--ulimit=core=0:0",

@@ -33,6 +33,10 @@ static const struct confine_syscall mux_host_syscalls[] = {
     {__NR_setsockopt, CONFINE_ALLOW, 0, "SO_LINGER"},
     {__NR_memfd_create, CONFINE_ALLOW, 0, "mux_record_attach"},
     {__NR_fcntl, CONFINE_ALLOW_ARG1, F_ADD_SEALS, "mux_record_arrive"},
+    {__NR_splice, CONFINE_ALLOW, 0, "mux_splice"},
+    {__NR_pipe2, CONFINE_ALLOW, 0, "mux_splice"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_GETPIPE_SZ, "mux_splice"},
+    {__NR_fcntl, CONFINE_ALLOW_ARG1, F_SETPIPE_SZ, "mux_splice"},
     {-1, CONFINE_EACCES, 0, NULL},
 };
 

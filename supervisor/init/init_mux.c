@@ -23,6 +23,7 @@
 #define INIT_MUX_OWN 2U  /* most of init's own descriptors to poll */
 #define INIT_MUX_FLUSH_MS 1000U
 #define INIT_MUX_PIPE (1 << 20)
+#define INIT_MUX_STREAM (256 << 10) /* the workload's, likewise */
 
 static struct mux_bridge init_mux_bridge;
 static bool init_mux_on;
@@ -91,6 +92,7 @@ init_mux_make(int *control_r, int streams_r[3])
 	for (int i = 0; i < 3 && error == 0; i++) {
 		if (pipe2(ends, O_CLOEXEC) != 0)
 			return errno;
+		(void)fcntl(ends[0], F_SETPIPE_SZ, INIT_MUX_STREAM);
 		error = init_mux_place(
 		    ends, i == 0 ? 0 : 1, INIT_STDIN_FD + i, &streams_r[i]);
 	}

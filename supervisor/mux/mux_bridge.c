@@ -13,10 +13,14 @@
 
 #include "common/fd.h"
 #include "supervisor/mux/mux_end.h"
+#include "supervisor/mux/mux_in.h"
 #include "supervisor/mux/mux_open.h"
 #include "supervisor/mux/mux_record.h"
+#include "supervisor/mux/mux_splice.h"
 
-#define MUX_BRIDGE_ROUNDS 16U /* of one direction in a turn */
+#define MUX_BRIDGE_ROUNDS 16U    /* of one direction in a turn */
+#define MUX_BRIDGE_COPIED 16384U /* at most, of what could be spliced */
+#define MUX_BRIDGE_SAID 2048U    /* at most, before a spliced frame */
 
 bool
 mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side, int link_in,
@@ -33,8 +37,9 @@ mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side, int link_in,
 	for (unsigned i = 0; i < 3; i++)
 		bridge->streams[i] = streams[i];
 	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++)
-		bridge->ends[i] = (struct mux_end){-1, -1, -1, NULL, 0, 0, 0};
+		mux_end_reset(&bridge->ends[i]);
 	mux_record_init(bridge);
+	mux_splice_open(bridge);
 	return bridge->link_in >= 0 && bridge->link_out >= 0 &&
 	       bridge->control >= 0;
 }
@@ -66,128 +71,24 @@ mux_bridge_close(
 	for (unsigned i = 0; i < 3; i++)
 		fd_close(&bridge->streams[i]);
 	mux_record_clear(bridge);
+	mux_splice_close(bridge);
 	fd_close(&bridge->link_in);
 	fd_close(&bridge->link_out);
 	fd_close(&bridge->control);
+}
+
+/* Is nothing on its way to the link? */
+static bool
+mux_bridge_wrote(const struct mux_bridge *bridge)
+{
+	return bridge->out_len == 0 && mux_splice_waits(bridge) == 0;
 }
 
 bool
 mux_bridge_idle(const struct mux_bridge *bridge)
 {
 	return bridge->state != MUX_BRIDGE_RUNNING ||
-	       (bridge->out_len == 0 && !bridge->leaving.busy);
-}
-
-/* ---- frames in ---- */
-
-static void
-mux_bridge_event(struct mux_bridge *bridge, const struct mux_frame *frame,
-    enum mux_link_event event, struct mux_stream *stream)
-{
-	switch (event) {
-	case MUX_LINK_NOTHING:
-		break;
-	case MUX_LINK_HELLO:
-		mux_open_greet(bridge);
-		break;
-	case MUX_LINK_OPENED:
-		mux_open_take(bridge, stream);
-		break;
-	case MUX_LINK_DATA:
-		mux_end_data(bridge, stream, frame->payload, frame->length);
-		break;
-	case MUX_LINK_EOF:
-		mux_end_eof(bridge, stream);
-		break;
-	case MUX_LINK_RESET:
-		mux_end_gone(bridge, stream);
-		break;
-	case MUX_LINK_ATTACH:
-		mux_record_attach(bridge, frame);
-		break;
-	case MUX_LINK_RECORD:
-		mux_record_arrive(bridge, frame);
-		break;
-	}
-}
-
-/* One frame of what was read; false: none is whole, or none may be read
- * before a record that waits. */
-static bool
-mux_bridge_frame(struct mux_bridge *bridge, uint64_t now_ms)
-{
-	struct mux_frame frame;
-	struct mux_stream *stream;
-	enum mux_link_event event;
-	enum mux_link_result result;
-	enum mux_frame_result decoded;
-	size_t used;
-
-	if (bridge->arriving.held)
-		return false;
-	decoded = mux_frame_decode(
-	    bridge->in + bridge->in_start, bridge->in_len, &frame, &used);
-	if (decoded == MUX_FRAME_MORE)
-		return false;
-	if (decoded != MUX_FRAME_OK) {
-		mux_bridge_close(
-		    bridge, MUX_BRIDGE_BROKEN, mux_frame_text(decoded));
-		return false;
-	}
-	result =
-	    mux_link_receive(&bridge->link, &frame, now_ms, &event, &stream);
-	if (result != MUX_LINK_OK) {
-		mux_bridge_close(
-		    bridge, MUX_BRIDGE_BROKEN, mux_link_text(result));
-		return false;
-	}
-	mux_bridge_event(bridge, &frame, event, stream);
-	bridge->in_start += used;
-	bridge->in_len -= used;
-	return bridge->state == MUX_BRIDGE_RUNNING;
-}
-
-/* False: nothing more can be read now. */
-static bool
-mux_bridge_read(struct mux_bridge *bridge)
-{
-	size_t room;
-	ssize_t got;
-
-	if (bridge->in_start > 0) {
-		memmove(
-		    bridge->in, bridge->in + bridge->in_start, bridge->in_len);
-		bridge->in_start = 0;
-	}
-	room = MUX_BRIDGE_IN - bridge->in_len;
-	if (room == 0)
-		return false;
-	got = read(bridge->link_in, bridge->in + bridge->in_len, room);
-	if (got > 0) {
-		bridge->in_len += (size_t)got;
-		return (size_t)got == room;
-	}
-	if (got < 0 && (errno == EAGAIN || errno == EINTR))
-		return false;
-	mux_bridge_close(bridge, MUX_BRIDGE_CLOSED,
-	    bridge->in_len > 0 ? "the link ended within a frame"
-			       : "the link ended");
-	return false;
-}
-
-static void
-mux_bridge_in(struct mux_bridge *bridge, uint64_t now_ms)
-{
-	bool more = true;
-
-	for (unsigned i = 0; i < MUX_BRIDGE_ROUNDS && more &&
-			     bridge->state == MUX_BRIDGE_RUNNING;
-	     i++) {
-		more = !bridge->arriving.held && mux_bridge_read(bridge);
-		while (bridge->state == MUX_BRIDGE_RUNNING &&
-		       mux_bridge_frame(bridge, now_ms))
-			continue;
-	}
+	       (mux_bridge_wrote(bridge) && !bridge->leaving.busy);
 }
 
 /* ---- frames out ---- */
@@ -197,12 +98,22 @@ mux_bridge_put_data(
     struct mux_bridge *bridge, struct mux_stream *stream, uint32_t most)
 {
 	struct mux_frame frame = {.type = MUX_FRAME_DATA, .stream = stream->id};
+	struct mux_end *end = mux_end_of(bridge, stream);
 	uint8_t *out = bridge->out + bridge->out_len;
+	bool may_splice = mux_splice_may_take(bridge, end);
 
+	if (may_splice && end->bulk && most >= MUX_SPLICE_LEAST &&
+	    bridge->out_len <= MUX_BRIDGE_SAID) {
+		mux_splice_take(bridge, stream, most);
+		return;
+	}
+	if (may_splice && most > MUX_BRIDGE_COPIED)
+		most = MUX_BRIDGE_COPIED;
 	frame.length =
 	    mux_end_read(bridge, stream, out + MUX_FRAME_HEADER, most);
 	if (frame.length == 0)
 		return;
+	end->bulk = frame.length == MUX_BRIDGE_COPIED;
 	mux_frame_header(&frame, out);
 	bridge->out_len += MUX_FRAME_HEADER + frame.length;
 }
@@ -229,6 +140,7 @@ mux_bridge_fill(struct mux_bridge *bridge)
 	mux_bridge_say(bridge);
 	mux_record_fill(bridge);
 	while (bridge->state == MUX_BRIDGE_RUNNING &&
+	       mux_splice_waits(bridge) == 0 &&
 	       (stream = mux_link_turn(&bridge->link, &most)) != NULL) {
 		if (MUX_BRIDGE_OUT - bridge->out_len < MUX_FRAME_HEADER + most)
 			break;
@@ -249,10 +161,13 @@ mux_bridge_settle(struct mux_bridge *bridge)
 static bool
 mux_bridge_write(struct mux_bridge *bridge)
 {
+	bool staged = mux_splice_waits(bridge) > 0;
 	ssize_t done;
 
-	if (bridge->out_len == 0)
+	if (staged && !mux_splice_write(bridge))
 		return false;
+	if (bridge->out_len == 0)
+		return staged;
 	done = write(bridge->link_out, bridge->out + bridge->out_start,
 	    bridge->out_len - bridge->out_start);
 	if (done < 0 && (errno == EAGAIN || errno == EINTR))
@@ -276,7 +191,7 @@ mux_bridge_out(struct mux_bridge *bridge)
 	for (unsigned i = 0; i < MUX_BRIDGE_ROUNDS && more &&
 			     bridge->state == MUX_BRIDGE_RUNNING;
 	     i++) {
-		if (bridge->out_len == 0)
+		if (mux_bridge_wrote(bridge))
 			mux_bridge_fill(bridge);
 		more = bridge->state == MUX_BRIDGE_RUNNING &&
 		       mux_bridge_write(bridge);
@@ -308,7 +223,7 @@ mux_bridge_poll_ends(
 		const struct mux_end *end = &bridge->ends[i];
 		short in =
 		    mux_link_may_send(stream) && !stream->ready ? POLLIN : 0;
-		short out = end->len > 0 ? POLLOUT : 0;
+		short out = mux_end_waits(end) ? POLLOUT : 0;
 
 		if (stream->id == 0)
 			continue;
@@ -338,7 +253,7 @@ mux_bridge_polls(struct mux_bridge *bridge, struct pollfd *polls_r,
 	mux_bridge_poll(bridge, polls_r, &count, bridge->link_in,
 	    bridge->arriving.held ? 0 : POLLIN, MUX_POLL_LINK_IN, 0);
 	mux_bridge_poll(bridge, polls_r, &count, bridge->link_out,
-	    bridge->out_len > 0 || bridge->more ? POLLOUT : 0,
+	    !mux_bridge_wrote(bridge) || bridge->more ? POLLOUT : 0,
 	    MUX_POLL_LINK_OUT, 0);
 	mux_bridge_poll(bridge, polls_r, &count, bridge->control,
 	    !bridge->leaving.busy && bridge->link.hello_heard ? POLLIN : 0,
@@ -364,7 +279,7 @@ mux_bridge_end_ready(struct mux_bridge *bridge, unsigned index, short events)
 
 	if (stream->id == 0)
 		return;
-	if (end->len > 0 && (events & (POLLOUT | POLLERR | POLLHUP)) != 0)
+	if (mux_end_waits(end) && (events & (POLLOUT | POLLERR | POLLHUP)) != 0)
 		mux_end_drain(bridge, stream);
 	if (end->in >= 0 && (events & (POLLIN | POLLERR | POLLHUP)) != 0)
 		stream->ready = true;
@@ -380,7 +295,7 @@ mux_bridge_polled(
 		return;
 	switch (bridge->polled[at].kind) {
 	case MUX_POLL_LINK_IN:
-		mux_bridge_in(bridge, now_ms);
+		mux_in_turn(bridge, now_ms);
 		break;
 	case MUX_POLL_LINK_OUT:
 		break; /* written in any case */
@@ -424,9 +339,8 @@ mux_bridge_turn(struct mux_bridge *bridge, const struct pollfd *polls,
 	if (bridge->state == MUX_BRIDGE_RUNNING)
 		mux_bridge_settle(bridge);
 	/* What waited for that. */
-	while (bridge->state == MUX_BRIDGE_RUNNING &&
-	       mux_bridge_frame(bridge, now_ms))
-		continue;
+	if (bridge->state == MUX_BRIDGE_RUNNING)
+		mux_in_frames(bridge, now_ms);
 	if (bridge->state == MUX_BRIDGE_RUNNING && bridge->leaving.busy)
 		mux_bridge_out(bridge);
 }

@@ -36,8 +36,24 @@ enum mux_bridge_state {
 struct mux_end {
 	int in, out;   /* read to be sent; written with what came; -1 */
 	int lend;      /* the other end of a pipe of ours, for init */
-	uint8_t *hold; /* came and cannot be written yet */
-	uint32_t start, len, size;
+	int spare[2];  /* came and cannot be written yet: in a pipe, -1, */
+	uint8_t *hold; /* and after that here (mux_splice.h) */
+	uint32_t spared, start, len, size;
+	bool in_pipe, out_pipe;
+	bool bulk; /* in had much, last time */
+};
+
+/* A frame of a stream's bytes on its way to the link, before out. */
+struct mux_stage {
+	int head[2], body[2]; /* pipes; -1: everything is copied */
+	uint32_t head_len, body_len;
+};
+
+/* A frame of a stream's bytes whose header came. */
+struct mux_pour {
+	struct mux_stream *stream; /* NULL: nobody wants them */
+	uint32_t left;
+	bool bulk; /* the next one is like it */
 };
 
 /* A record on its way to the link: attachments first, mapped. */
@@ -84,6 +100,9 @@ struct mux_bridge {
 	struct mux_end ends[MUX_LINK_STREAMS]; /* of link.streams */
 	struct mux_leaving leaving;
 	struct mux_arriving arriving;
+	struct mux_stage stage;
+	struct mux_pour pour;
+	bool from_pipe; /* link_in */
 	uint8_t in[MUX_BRIDGE_IN], out[MUX_BRIDGE_OUT];
 	size_t in_start, in_len, out_start, out_len;
 	bool more; /* to be written, although out is empty */

@@ -13,11 +13,25 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/mux/mux_splice.h"
 
 struct mux_end *
 mux_end_of(struct mux_bridge *bridge, const struct mux_stream *stream)
 {
 	return &bridge->ends[stream - bridge->link.streams];
+}
+
+void
+mux_end_reset(struct mux_end *end)
+{
+	*end = (struct mux_end){
+	    .in = -1, .out = -1, .lend = -1, .spare = {-1, -1}};
+}
+
+bool
+mux_end_waits(const struct mux_end *end)
+{
+	return end->spared > 0 || end->len > 0;
 }
 
 int
@@ -57,8 +71,10 @@ mux_end_clear(struct mux_end *end)
 	fd_close(&end->in);
 	fd_close(&end->out);
 	fd_close(&end->lend);
+	fd_close(&end->spare[0]);
+	fd_close(&end->spare[1]);
 	free(end->hold);
-	*end = (struct mux_end){-1, -1, -1, NULL, 0, 0, 0};
+	mux_end_reset(end);
 }
 
 void
@@ -100,6 +116,8 @@ mux_end_attach(
 
 	end->in = mux_end_prepare(in);
 	end->out = in == out ? end->in : mux_end_prepare(out);
+	end->in_pipe = mux_splice_is_pipe(end->in);
+	end->out_pipe = mux_splice_is_pipe(end->out);
 	if (end->in < 0)
 		mux_link_eof(stream);
 }
@@ -166,7 +184,7 @@ mux_end_data(struct mux_bridge *bridge, struct mux_stream *stream,
 		mux_link_taken(stream, len);
 		return;
 	}
-	if (end->len == 0)
+	if (!mux_end_waits(end))
 		done = mux_end_write(end, bytes, len);
 	if (done < 0) {
 		mux_end_break(bridge, stream);
@@ -191,7 +209,9 @@ mux_end_drain(struct mux_bridge *bridge, struct mux_stream *stream)
 	struct mux_end *end = mux_end_of(bridge, stream);
 	ssize_t done = 0;
 
-	if (end->len > 0)
+	if (!mux_splice_drain(end, stream))
+		done = -1;
+	else if (end->spared == 0 && end->len > 0)
 		done = mux_end_write(end, end->hold + end->start, end->len);
 	if (done < 0) {
 		mux_end_break(bridge, stream);
@@ -200,7 +220,7 @@ mux_end_drain(struct mux_bridge *bridge, struct mux_stream *stream)
 	mux_link_taken(stream, (uint32_t)done);
 	end->start += (uint32_t)done;
 	end->len -= (uint32_t)done;
-	if (end->len > 0)
+	if (mux_end_waits(end))
 		return;
 	end->start = 0;
 	if (stream->eof_heard)
@@ -213,7 +233,7 @@ mux_end_eof(struct mux_bridge *bridge, struct mux_stream *stream)
 {
 	struct mux_end *end = mux_end_of(bridge, stream);
 
-	if (end->len == 0)
+	if (!mux_end_waits(end))
 		mux_end_close_out(end);
 	mux_end_settle(bridge, stream);
 }

@@ -10,6 +10,11 @@
 struct mux_end *mux_end_of(
     struct mux_bridge *bridge, const struct mux_stream *stream);
 
+/* Nothing is behind it. */
+void mux_end_reset(struct mux_end *end);
+/* Is there something that came and could not be written yet? */
+bool mux_end_waits(const struct mux_end *end);
+
 /* A stream of ours with these descriptors (taken). NULL: none is free. */
 struct mux_stream *mux_end_open(struct mux_bridge *bridge,
     enum mux_frame_kind kind, uint16_t number, int in, int out);

@@ -119,16 +119,20 @@ mux_frame_fields(const uint8_t *payload, struct mux_frame *frame)
 }
 
 enum mux_frame_result
+mux_frame_head(const uint8_t *bytes, size_t len, struct mux_frame *frame_r)
+{
+	*frame_r = (struct mux_frame){.payload = NULL};
+	return len < MUX_FRAME_HEADER ? MUX_FRAME_MORE
+				      : mux_frame_judge(bytes, frame_r);
+}
+
+enum mux_frame_result
 mux_frame_decode(
     const uint8_t *bytes, size_t len, struct mux_frame *frame_r, size_t *used_r)
 {
-	enum mux_frame_result result;
+	enum mux_frame_result result = mux_frame_head(bytes, len, frame_r);
 
-	*frame_r = (struct mux_frame){.payload = NULL};
 	*used_r = 0;
-	if (len < MUX_FRAME_HEADER)
-		return MUX_FRAME_MORE;
-	result = mux_frame_judge(bytes, frame_r);
 	if (result != MUX_FRAME_OK)
 		return result;
 	if (len - MUX_FRAME_HEADER < frame_r->length)

@@ -78,6 +78,11 @@ struct mux_frame {
 enum mux_frame_result mux_frame_decode(const uint8_t *bytes, size_t len,
     struct mux_frame *frame_r, size_t *used_r);
 
+/* The same of the header alone: the bytes of a stream need not be there as a
+ * whole. payload is NULL. */
+enum mux_frame_result mux_frame_head(
+    const uint8_t *bytes, size_t len, struct mux_frame *frame_r);
+
 /* Bytes of everything but DATA, ATTACH and RECORD; bytes_r has room for
  * MUX_FRAME_CONTROL_MAX. How many they are. */
 size_t mux_frame_encode(const struct mux_frame *frame, uint8_t *bytes_r);

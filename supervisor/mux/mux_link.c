@@ -8,7 +8,7 @@
 
 #include <string.h>
 
-#define MUX_LINK_QUANTUM 32768U /* of one stream, until the next's turn */
+#define MUX_LINK_QUANTUM 65536U /* of one stream, until the next's turn */
 #define MUX_LINK_HELLO_MOST (16U << 20)
 #define MUX_LINK_SEND_MOST (64U << 20)
 

@@ -22,7 +22,6 @@ const char *const run_argv_fixed[] = {
     "--http-proxy=false",
     "--systemd=false",
     "--init=false",
-    "--log-driver=none",
     "--sdnotify=ignore",
     "--ulimit=core=0:0",
     "--sysctl=net.ipv4.ip_unprivileged_port_start=0",
