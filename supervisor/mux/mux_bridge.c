@@ -39,7 +39,7 @@ mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side, int link_in,
 	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++)
 		mux_end_reset(&bridge->ends[i]);
 	mux_record_init(bridge);
-	mux_splice_open(bridge);
+	mux_splice_init(bridge);
 	return bridge->link_in >= 0 && bridge->link_out >= 0 &&
 	       bridge->control >= 0;
 }

@@ -102,7 +102,7 @@ struct mux_bridge {
 	struct mux_arriving arriving;
 	struct mux_stage stage;
 	struct mux_pour pour;
-	bool from_pipe; /* link_in */
+	bool from_pipe, to_pipe; /* what the link is */
 	uint8_t in[MUX_BRIDGE_IN], out[MUX_BRIDGE_OUT];
 	size_t in_start, in_len, out_start, out_len;
 	bool more; /* to be written, although out is empty */

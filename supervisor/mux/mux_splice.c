@@ -46,15 +46,26 @@ mux_splice_close(struct mux_bridge *bridge)
 }
 
 void
-mux_splice_open(struct mux_bridge *bridge)
+mux_splice_init(struct mux_bridge *bridge)
+{
+	bridge->stage = (struct mux_stage){{-1, -1}, {-1, -1}, 0, 0};
+	bridge->from_pipe = mux_splice_is_pipe(bridge->link_in);
+	bridge->to_pipe = mux_splice_is_pipe(bridge->link_out);
+}
+
+/* Not before they are needed: init clears its descriptors once. */
+static bool
+mux_splice_stage(struct mux_bridge *bridge)
 {
 	struct mux_stage *stage = &bridge->stage;
 
-	*stage = (struct mux_stage){{-1, -1}, {-1, -1}, 0, 0};
-	bridge->from_pipe = mux_splice_is_pipe(bridge->link_in);
-	if (mux_splice_is_pipe(bridge->link_out) &&
-	    (!mux_splice_pipe(stage->head) || !mux_splice_pipe(stage->body)))
-		mux_splice_close(bridge);
+	if (!bridge->to_pipe || stage->body[0] >= 0)
+		return bridge->to_pipe;
+	if (mux_splice_pipe(stage->head) && mux_splice_pipe(stage->body))
+		return true;
+	mux_splice_close(bridge);
+	bridge->to_pipe = false;
+	return false;
 }
 
 /* As much as goes; 0: none now, -1: errno. */
@@ -73,9 +84,9 @@ mux_splice_move(int from, int to, size_t most)
 /* ---- out of a stream's pipe ---- */
 
 bool
-mux_splice_may_take(const struct mux_bridge *bridge, const struct mux_end *end)
+mux_splice_may_take(struct mux_bridge *bridge, const struct mux_end *end)
 {
-	return end->in_pipe && bridge->stage.body[0] >= 0;
+	return end->in_pipe && mux_splice_stage(bridge);
 }
 
 size_t

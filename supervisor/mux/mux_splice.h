@@ -18,13 +18,13 @@
 /* Is it a pipe? */
 bool mux_splice_is_pipe(int fd);
 
-/* The bridge's own pipes; without them everything is copied. */
-void mux_splice_open(struct mux_bridge *bridge);
+/* What the link is; the bridge's own pipes are made when they are needed,
+ * and where they cannot be everything is copied. */
+void mux_splice_init(struct mux_bridge *bridge);
 void mux_splice_close(struct mux_bridge *bridge);
 
 /* May a frame of this stream be made without a copy? */
-bool mux_splice_may_take(
-    const struct mux_bridge *bridge, const struct mux_end *end);
+bool mux_splice_may_take(struct mux_bridge *bridge, const struct mux_end *end);
 /* What is in bridge->out, then a frame of at most most bytes of stream. */
 void mux_splice_take(
     struct mux_bridge *bridge, struct mux_stream *stream, uint32_t most);
