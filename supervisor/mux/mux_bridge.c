@@ -136,14 +136,22 @@ mux_bridge_fill(struct mux_bridge *bridge)
 {
 	struct mux_stream *stream;
 	uint32_t most;
+	unsigned turn;
 
 	mux_bridge_say(bridge);
 	mux_record_fill(bridge);
 	while (bridge->state == MUX_BRIDGE_RUNNING &&
-	       mux_splice_waits(bridge) == 0 &&
-	       (stream = mux_link_turn(&bridge->link, &most)) != NULL) {
-		if (MUX_BRIDGE_OUT - bridge->out_len < MUX_FRAME_HEADER + most)
+	       mux_splice_waits(bridge) == 0) {
+		turn = bridge->link.next;
+		stream = mux_link_turn(&bridge->link, &most);
+		if (stream == NULL)
 			break;
+		if (MUX_BRIDGE_OUT - bridge->out_len <
+		    MUX_FRAME_HEADER + most) {
+			/* It is its turn still. */
+			bridge->link.next = turn;
+			break;
+		}
 		mux_bridge_put_data(bridge, stream, most);
 	}
 	mux_bridge_say(bridge);

@@ -15,8 +15,8 @@
 
 #include <poll.h>
 
-#include "supervisor/init/init_protocol.h"
 #include "supervisor/mux/mux_link.h"
+#include "supervisor/mux/mux_part.h"
 
 #define MUX_BRIDGE_IN (2U * (MUX_FRAME_HEADER + MUX_FRAME_DATA_MAX))
 #define MUX_BRIDGE_OUT 131072U
@@ -30,54 +30,6 @@ enum mux_bridge_state {
 	MUX_BRIDGE_CLOSED, /* the other end, or control, is gone */
 	MUX_BRIDGE_BROKEN, /* the other end broke the protocol */
 	MUX_BRIDGE_FAILED, /* no memory, no descriptor */
-};
-
-/* What is behind a stream. A socket is both; a pipe has one. */
-struct mux_end {
-	int in, out;   /* read to be sent; written with what came; -1 */
-	int lend;      /* the other end of a pipe of ours, for init */
-	int spare[2];  /* came and cannot be written yet: in a pipe, -1, */
-	uint8_t *hold; /* and after that here (mux_splice.h) */
-	uint32_t spared, start, len, size;
-	bool in_pipe, out_pipe;
-	bool bulk; /* in had much, last time */
-};
-
-/* A frame of a stream's bytes on its way to the link, before out. */
-struct mux_stage {
-	int head[2], body[2]; /* pipes; -1: everything is copied */
-	uint32_t head_len, body_len;
-};
-
-/* A frame of a stream's bytes whose header came. */
-struct mux_pour {
-	struct mux_stream *stream; /* NULL: nobody wants them */
-	uint32_t left;
-	bool bulk; /* the next one is like it */
-};
-
-/* A record on its way to the link: attachments first, mapped. */
-struct mux_leaving {
-	bool busy;
-	uint8_t record[MUX_FRAME_RECORD_MAX];
-	size_t len;
-	uint32_t stream;
-	struct {
-		void *bytes;
-		size_t len, done;
-	} attached[MUX_FRAME_ATTACHED_MAX];
-	unsigned attached_count;
-};
-
-/* A record on its way from the link to control. */
-struct mux_arriving {
-	bool held; /* streams it speaks of are not written out yet */
-	uint8_t record[MUX_FRAME_RECORD_MAX];
-	size_t len;
-	uint32_t stream;
-	int attached[MUX_FRAME_ATTACHED_MAX]; /* memfds; -1 */
-	size_t attached_len[MUX_FRAME_ATTACHED_MAX];
-	unsigned attached_count; /* as the record says */
 };
 
 enum mux_poll_kind {

@@ -8,7 +8,8 @@
 
 #include <string.h>
 
-#define MUX_LINK_QUANTUM 65536U /* of one stream, until the next's turn */
+#define MUX_LINK_QUANTUM 32768U /* of one stream, until the next's turn */
+#define MUX_LINK_ALONE 4U       /* no more streams than these: twice that */
 #define MUX_LINK_HELLO_MOST (16U << 20)
 #define MUX_LINK_SEND_MOST (64U << 20)
 
@@ -285,14 +286,19 @@ mux_link_free(struct mux_link *link, struct mux_stream *stream)
 
 /* ---- what is said ---- */
 
-/* What was taken is granted again, and more to one that needs it. */
+/* What was taken is granted again, and more to one that took so much: where
+ * windows are what limits, streams that are busy have the same ones, whoever
+ * was first. */
 static uint32_t
 mux_link_grant(struct mux_link *link, struct mux_stream *stream)
 {
-	uint32_t more = MUX_LINK_WINDOW_MOST - stream->window, granted;
+	uint32_t share = MUX_LINK_WINDOW + MUX_LINK_POOL / link->used;
+	uint32_t more = 0, granted;
 
-	if (stream->may_come >= stream->window / 4)
-		more = 0;
+	if (share > MUX_LINK_WINDOW_MOST)
+		share = MUX_LINK_WINDOW_MOST;
+	if (stream->window < share)
+		more = share - stream->window;
 	if (more > link->pool)
 		more = link->pool;
 	link->pool -= more;
@@ -391,6 +397,9 @@ mux_link_may_send(const struct mux_stream *stream)
 struct mux_stream *
 mux_link_turn(struct mux_link *link, uint32_t *most_r)
 {
+	uint32_t most = link->used <= MUX_LINK_ALONE ? 2 * MUX_LINK_QUANTUM
+						     : MUX_LINK_QUANTUM;
+
 	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
 		unsigned at = (link->next + i) % MUX_LINK_STREAMS;
 		struct mux_stream *stream = &link->streams[at];
@@ -398,9 +407,7 @@ mux_link_turn(struct mux_link *link, uint32_t *most_r)
 		if (!stream->ready || !mux_link_may_send(stream))
 			continue;
 		link->next = at + 1;
-		*most_r = stream->may_send < MUX_LINK_QUANTUM
-			      ? stream->may_send
-			      : MUX_LINK_QUANTUM;
+		*most_r = stream->may_send < most ? stream->may_send : most;
 		return stream;
 	}
 	return NULL;

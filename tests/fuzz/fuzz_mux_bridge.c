@@ -73,9 +73,10 @@ fuzz_mux_bridge_count(void)
 }
 
 static void
-fuzz_mux_bridge_open(bool host, int *in_r, int *out_r, int *control_r)
+fuzz_mux_bridge_open(
+    bool host, bool stalled, int *in_r, int *out_r, int *control_r)
 {
-	int in[2], out[2], control[2], streams[3];
+	int in[2], out[2], control[2], streams[3], ends[1];
 
 	if (pipe2(in, O_CLOEXEC | O_NONBLOCK) != 0 ||
 	    pipe2(out, O_CLOEXEC | O_NONBLOCK) != 0 ||
@@ -86,6 +87,16 @@ fuzz_mux_bridge_open(bool host, int *in_r, int *out_r, int *control_r)
 		streams[i] = open("/dev/null", O_RDWR | O_CLOEXEC);
 		if (streams[i] < 0)
 			abort();
+	}
+	/* One that is never read: what comes for it has to wait. */
+	if (stalled) {
+		fd_close(&streams[0]);
+		fd_close(&streams[1]);
+		if (pipe2(streams, O_CLOEXEC) != 0)
+			abort();
+		ends[0] = streams[0];
+		streams[0] = streams[1];
+		streams[1] = ends[0];
 	}
 	if (!mux_bridge_init(&fuzz_mux_bridge,
 		host ? MUX_LINK_HOST : MUX_LINK_INSIDE, in[0], out[1],
@@ -105,7 +116,8 @@ LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	(void)signal(SIGPIPE, SIG_IGN);
 	before = fuzz_mux_bridge_count();
-	fuzz_mux_bridge_open((data[0] & 1) != 0, &in, &out, &control);
+	fuzz_mux_bridge_open(
+	    (data[0] & 1) != 0, (data[0] & 2) != 0, &in, &out, &control);
 	size = size > FUZZ_MUX_BRIDGE_MOST ? FUZZ_MUX_BRIDGE_MOST : size;
 	if (write(in, data + 1, size - 1) != (ssize_t)(size - 1))
 		abort();

@@ -250,6 +250,7 @@ class Case:
             self.process = subprocess.Popen(
                 argv, env=env, stdin=streams.get("stdin", subprocess.PIPE),
                 stdout=subprocess.PIPE, stderr=log,
+                pass_fds=streams.get("pass_fds", ()),
                 **(user.options if user else {}))
 
     @property

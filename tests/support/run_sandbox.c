@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/event_loop.h"
+#include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/native/native_place.h"
 #include "supervisor/native/native_view.h"
@@ -39,6 +40,7 @@ struct run_sandbox {
 	struct native_place *place;
 	uint64_t start_ms, go_ms;
 	unsigned stop_ms; /* 0: never */
+	int port_to;      /* who gets the listener of port 4100; -1 */
 	int code;
 };
 
@@ -78,6 +80,19 @@ run_sandbox_on_go(struct sandbox *sandbox, void *context)
 	run->go_ms = event_loop_now_ms();
 }
 
+/* It is the test that serves it. */
+static void
+run_sandbox_on_port(
+    struct sandbox *sandbox, size_t index, int fd, void *context)
+{
+	const struct run_sandbox *run = context;
+
+	if (fd_send(run->port_to, "p", 1, &fd, 1) != RESULT_OK)
+		run_sandbox_die("port", "cannot be passed on");
+	fd_close(&fd);
+	sandbox_port_ready(sandbox, index);
+}
+
 static void
 run_sandbox_on_end(struct sandbox *sandbox,
     const struct sandbox_outcome *outcome, void *context)
@@ -108,7 +123,9 @@ static void
 run_sandbox_on_ready(enum result result, const char *detail, void *context)
 {
 	static const struct sandbox_handlers handlers = {
-	    .on_go = run_sandbox_on_go, .on_end = run_sandbox_on_end};
+	    .on_go = run_sandbox_on_go,
+	    .on_port = run_sandbox_on_port,
+	    .on_end = run_sandbox_on_end};
 	struct run_sandbox *run = context;
 
 	if (result != RESULT_OK)
@@ -241,6 +258,10 @@ run_sandbox_option(struct run_sandbox *run, int option, char *value)
 	case 's':
 		run->stop_ms = (unsigned)atoi(value);
 		break;
+	case 'p':
+		run->port_to = atoi(value);
+		run->spec.ports[0] = (struct sandbox_port){"llm", 4100};
+		break;
 	case 'o':
 		run->outcome_path = value;
 		break;
@@ -265,6 +286,7 @@ run_sandbox_options(struct run_sandbox *run, int argc, char **argv)
 	    {"wall", required_argument, NULL, 'w'},
 	    {"memory", required_argument, NULL, 'M'},
 	    {"stop", required_argument, NULL, 's'},
+	    {"port-to", required_argument, NULL, 'p'},
 	    {"native", required_argument, NULL, 'n'},
 	    {"workspace", required_argument, NULL, 'W'},
 	    {"outcome", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0}};
