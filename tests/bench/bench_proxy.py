@@ -29,7 +29,6 @@ import internet  # noqa: E402
 
 UP, UP_PORT, PORT = "127.0.0.41", 18443, 13128
 NAME = "api.example.test"
-HELD = 5000
 
 
 class Peer(bench_peers.Peer):
@@ -80,8 +79,7 @@ class Hop(Peer):
 
     def start(self):
         self.spawn(os.path.join(BUILD, "tests", "hop"),
-                   f"127.0.0.1:{PORT}", f"{UP}:{UP_PORT}",
-                   *os.environ.get("BENCH_HOP", "").split())
+                   f"127.0.0.1:{PORT}", f"{UP}:{UP_PORT}")
 
 
 class Squid(Peer):
@@ -97,7 +95,7 @@ access_log none
 cache_log /dev/null
 cache_store_log none
 pid_filename none
-max_filedescriptors 16384
+max_filedescriptors 18000
 workers 1
 shutdown_lifetime 0 seconds
 coredump_dir {self.folder}
@@ -134,7 +132,7 @@ load_module modules/ngx_stream_module.so;
 daemon off; master_process off; worker_processes 1;
 pid {self.folder}/nginx.pid;
 error_log /dev/null;
-events {{ worker_connections 16000; }}
+events {{ worker_connections 18000; }}
 stream {{
   server {{ listen 127.0.0.1:{PORT} backlog=4096; ssl_preread on;
             proxy_pass {UP}:{UP_PORT}; tcp_nodelay on; }}
@@ -153,7 +151,8 @@ class Haproxy(Peer):
         config = self.file("haproxy.cfg", f"""
 global
   nbthread 1
-  maxconn 6000
+  maxconn 8100
+  maxpipes 512
 defaults
   mode tcp
   timeout connect 5s
@@ -173,7 +172,8 @@ PEERS = [Ours, OursDirect, Hop, Squid, Tinyproxy, Nginx, Haproxy]
 MEASURES = {"rate": (None, 32, "byte"), "one": ("down", 1, "source"),
             "many": ("down", 32, "source"), "up": ("up", 1, "sink"),
             "many_up": ("up", 32, "sink"),
-            "held": ("hold", HELD, "hold")}
+            "held": ("hold", 5000, "hold"), "held_more": ("hold", 8000, "hold")}
+HOLDING = 90  # seconds in which all of them must be open
 
 
 def measure(kind, folder, dns, name, seconds):
@@ -194,19 +194,20 @@ def measure(kind, folder, dns, name, seconds):
         load = subprocess.Popen(
             ["taskset", "-c", "1", os.path.join(tools, "load_proxy"),
              peer.address(), peer.authority(), mode, str(slots),
-             str(10 if name == "held" else seconds)],
+             str(HOLDING if mode == "hold" else seconds)],
             stdout=subprocess.PIPE)
-        result = {}
-        if name == "held":
-            if load.stdout.readline().startswith(b"held"):
-                result["kb_per_tunnel"] = (
-                    bench_peers.memory_kb(peer.pids()) - memory) / slots
+        if mode == "hold":
+            held = load.stdout.readline().startswith(b"held")
+            each = (bench_peers.memory_kb(peer.pids()) - memory) / slots
+            load.kill()
+            load.wait()
+            return {"kb_per_tunnel": each if held else float("nan")}
         said = load.stdout.read().splitlines()
         load.wait()
         if not said or load.returncode != 0:
             raise RuntimeError(f"{kind.name} {name}: the load ended with "
                                f"{load.returncode}: {said}")
-        result.update(json.loads(said[-1]))
+        result = json.loads(said[-1])
         result["cpu_s"] = bench_peers.cpu_seconds(pids) - cpu
         return result
     finally:
@@ -221,9 +222,10 @@ def figures(name, result):
         done = max(result["done"], 1)
         return {"connections_per_s": result["per_second"],
                 "cpu_us_each": result["cpu_s"] / done * 1e6,
+                "per_core_s": done / result["cpu_s"],
                 "failed": result["failed"]}
-    if name == "held":
-        return {"kb_per_tunnel": result.get("kb_per_tunnel", float("nan"))}
+    if name.startswith("held"):
+        return result
     gigabytes = max(result["bytes"] / 1e9, 1e-9)
     out = {"gb_per_s": result["gb_per_second"],
            "cpu_ms_per_gb": result["cpu_s"] / gigabytes * 1e3}
@@ -255,7 +257,7 @@ def main():
                     continue
                 if kind is OursDirect and name not in ("rate",):
                     continue
-                if kind is Tinyproxy and name == "held":
+                if kind is Tinyproxy and name.startswith("held"):
                     continue  # a process or thread each
                 result = measure(kind, folder, dns, name, options.seconds)
                 table.add(name, kind.name, figures(name, result))

@@ -46,7 +46,7 @@ struct hop_end {
 static struct hop_pipe *hop_pipes;
 static struct hop_end *hop_closed;
 static struct sockaddr_in hop_upstream;
-static size_t hop_pipe_bytes = 1U << 18;
+static size_t hop_pipe_bytes = 1U << 20;
 static int hop_rounds = 4, hop_epoll;
 
 static _Noreturn void
