@@ -457,6 +457,7 @@ session_io_tick(struct session_io_shared *shared)
 	deadline_wheel_tick(
 	    &shared->wheel, event_loop_now_ms(), session_io_on_deadline, NULL);
 	session_io_resume(&shared->throttled);
+	splice_pipe_trim(&shared->tunnel.pipes);
 }
 
 enum result

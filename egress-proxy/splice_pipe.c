@@ -105,3 +105,10 @@ splice_pipe_give(
 	}
 	pool->idle[pool->idle_count++] = given;
 }
+
+void
+splice_pipe_trim(struct splice_pipe_pool *pool)
+{
+	while (pool->idle_count > 1)
+		splice_pipe_close(pool, pool->idle[--pool->idle_count]);
+}

@@ -42,4 +42,8 @@ enum result splice_pipe_take(
 void splice_pipe_give(
     struct splice_pipe_pool *pool, struct splice_pipe **pipe, int empty);
 
+/* Close all idle pipes but one: call now and then. What a burst needed is
+ * not held against the user's other processes. */
+void splice_pipe_trim(struct splice_pipe_pool *pool);
+
 #endif

@@ -27,10 +27,21 @@ def children(pid):
     """The process and all below it."""
     found = [pid]
     for one in found:
-        with open(f"/proc/{one}/task/{one}/children",
-                  encoding="ascii") as file:
-            found += [int(p) for p in file.read().split()]
+        try:
+            with open(f"/proc/{one}/task/{one}/children",
+                      encoding="ascii") as file:
+                found += [int(p) for p in file.read().split()]
+        except OSError:
+            pass  # it ended meanwhile
     return found
+
+
+def running(pid):
+    try:
+        with open(f"/proc/{pid}/stat", encoding="ascii") as file:
+            return file.read().rpartition(")")[2].split()[0] not in "ZX"
+    except OSError:
+        return False
 
 
 def cpu_seconds(pids):
@@ -97,8 +108,12 @@ class Peer:
     def stop(self):
         if self.process is None:
             return
+        pids = children(self.process.pid)
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+        # One with thousands of sockets keeps its port for a while.
+        while any(running(pid) for pid in pids):
+            time.sleep(0.02)
         time.sleep(0.1)
 
 

@@ -355,6 +355,28 @@ test_tunnel_takes_turns(void **state)
 	test_tunnel_close(&test);
 }
 
+/* After a burst all idle pipes but one go; a lent one stays. */
+static void
+test_tunnel_pipes_trimmed(void **state)
+{
+	struct splice_pipe_pool pool;
+	struct splice_pipe *pipes[4], *lent;
+
+	(void)state;
+	splice_pipe_pool_init(&pool, 8, 1U << 18);
+	for (size_t i = 0; i < 4; i++)
+		assert_int_equal(splice_pipe_take(&pool, &pipes[i]), RESULT_OK);
+	for (size_t i = 0; i < 4; i++)
+		splice_pipe_give(&pool, &pipes[i], 1);
+	assert_int_equal(splice_pipe_take(&pool, &lent), RESULT_OK);
+	splice_pipe_trim(&pool);
+	assert_int_equal(pool.open, 2);
+	assert_int_equal(pool.idle_count, 1);
+	splice_pipe_give(&pool, &lent, 1);
+	splice_pipe_pool_close(&pool);
+	assert_int_equal(pool.open, 0);
+}
+
 /* More than the kernel grants its user: a smaller pipe, never a tiny one. */
 static void
 test_tunnel_pipe_granted(void **state)
@@ -387,6 +409,7 @@ main(void)
 	    cmocka_unit_test(test_tunnel_half_close),
 	    cmocka_unit_test(test_tunnel_fin_with_data),
 	    cmocka_unit_test(test_tunnel_reset),
+	    cmocka_unit_test(test_tunnel_pipes_trimmed),
 	    cmocka_unit_test(test_tunnel_pipe_granted),
 	    cmocka_unit_test(test_tunnel_quota),
 	    cmocka_unit_test(test_tunnel_takes_turns),
