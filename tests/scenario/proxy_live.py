@@ -5,12 +5,14 @@ what is told to the supervisor, and that a direct listener dials nothing for
 a foreign name."""
 import json
 import os
+import select
 import socket
 import time
 
 import harness
 import hello_bytes
 import internet
+import process_figures
 import tunnel_client
 from harness import check
 from machine_pace import Deadline
@@ -74,6 +76,20 @@ def backpressure():
     world.drive.stop()
 
 
+def unheard(pid):
+    """How many descriptors its loop is not told of bytes to read of."""
+    words = []
+    for fd in os.listdir(f"/proc/{pid}/fdinfo"):
+        try:
+            with open(f"/proc/{pid}/fdinfo/{fd}", encoding="ascii") as info:
+                words += [int(line.split("events:")[1].split()[0], 16)
+                          for line in info if line.startswith("tfd:")]
+        except OSError:
+            pass  # a pipe that was closed meanwhile
+    return sum(1 for word in words if word & select.EPOLLET
+               and not word & select.EPOLLIN)
+
+
 def stuck_both_ways():
     """Neither side reads, then both do; bytes, pings and a reset behind it:
     no sender that was not listened to meanwhile is forgotten."""
@@ -111,17 +127,22 @@ def stuck_both_ways():
     time.sleep(0.2)  # its hello is read
     for conn in (near, far[0]):
         conn.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 65536)
-    right, stuck = [], True
+    pid = process_figures.only_child(world.drive.process.pid)
+    right, stuck, deaf = [], True, []
     for _ in range(2):
         up, down = fill(near, size), fill(far[0], size)
         stuck = stuck and up < size and down < size
+        deaf.append(harness.wait_until(lambda: unheard(pid) == 2, 3))
         right += [drain(far[0], up) == pattern[:up],
                   drain(near, down) == pattern[:down]]
         for one, other in ((near, far[0]), (far[0], near)) * 20:
             one.sendall(b"?")
             right.append(other.recv(10) == b"?")
+        deaf.append(harness.wait_until(lambda: unheard(pid) == 0, 3))
     check("both ways stuck, then read: every byte in order, and what follows",
           all(right) and stuck, (right.count(False), up, down))
+    check("a sender is not listened to while its receiver is full, and then "
+          "again", all(deaf), deaf)
     fill(near, size)
     tunnel_client.reset(near)
     try:
