@@ -186,7 +186,8 @@ fd_send_result(ssize_t done, size_t len)
 {
 	if (done >= 0)
 		return (size_t)done == len ? RESULT_OK : RESULT_INTERNAL;
-	if (errno == EAGAIN || errno == ETOOMANYREFS)
+	if (errno == EAGAIN || errno == ETOOMANYREFS || errno == ENOBUFS ||
+	    errno == ENOMEM)
 		return RESULT_NEED_MORE;
 	if (errno == EPIPE || errno == ECONNRESET || errno == ENOTCONN)
 		return RESULT_CLOSED;
@@ -397,10 +398,15 @@ fd_accept_passed(int socket)
 }
 
 int
-fd_accept(int listener)
+fd_accept(int listener, struct sockaddr_storage *from_r)
 {
-	int fd = accept4(listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
+	socklen_t len = sizeof(*from_r);
+	int fd;
 
+	if (from_r != NULL)
+		from_r->ss_family = AF_UNSPEC;
+	fd = accept4(listener, (struct sockaddr *)from_r,
+	    from_r == NULL ? NULL : &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
 	if (fd < 0 && errno == EINVAL)
 		return fd_accept_passed(listener);
 	return fd;

@@ -15,6 +15,8 @@
 
 #include "common/result.h"
 
+struct sockaddr_storage; /* <sys/socket.h> */
+
 #define FD_PASS_MAX 16U
 
 /* Close and set to -1; accepts -1. Keeps errno. */
@@ -41,9 +43,10 @@ enum result fd_sealed_memfd(
 bool fd_is_sealed(int fd);
 
 /* One datagram with up to FD_PASS_MAX descriptors. NEED_MORE = would block
- * (the socket's own mode decides), or, with errno ETOOMANYREFS, that more
- * descriptors of this user are under way than our limit of open files, be
- * it between others; RESULT_CLOSED = nobody reads any more.
+ * (the socket's own mode decides), or, with another errno than EAGAIN, what
+ * passes without an event: no memory, or (ETOOMANYREFS) more descriptors of
+ * this user under way than our limit of open files, be it between others;
+ * RESULT_CLOSED = nobody reads any more.
  * Received descriptors are close-on-exec; a truncated datagram or control
  * message closes them all and is RESULT_TOO_LONG. A zero-length datagram
  * or EOF is RESULT_EOF. */
@@ -64,7 +67,8 @@ enum result fd_close_from(int lowest);
  * SOCK_SEQPACKET socket over which agentnode-gate passes them (mux). */
 bool fd_is_listener(int fd);
 /* The next of either, non-blocking, close-on-exec, a stream socket in any
- * case; -1 with errno as of accept(2). */
-int fd_accept(int listener);
+ * case; -1 with errno as of accept(2). from_r may be NULL; one that was
+ * passed has no address (AF_UNSPEC). */
+int fd_accept(int listener, struct sockaddr_storage *from_r);
 
 #endif

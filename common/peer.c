@@ -195,7 +195,7 @@ peer_write(evutil_socket_t fd, short what, void *context)
 	while (result == RESULT_CLOSED && peer->first != NULL)
 		peer_queue_drop_first(peer);
 	/* Of that no event tells, but it passes. */
-	crowded = result == RESULT_NEED_MORE && errno == ETOOMANYREFS;
+	crowded = result == RESULT_NEED_MORE && errno != EAGAIN;
 	if (peer->first == NULL || crowded)
 		(void)event_del(peer->on_write);
 	if (result == RESULT_NEED_MORE &&

@@ -76,17 +76,15 @@ proxy_keep_ticking(struct proxy *proxy)
 }
 
 static void
-proxy_start_session(struct proxy_listener *listener, int fd)
+proxy_start_session(struct proxy_listener *listener, int fd,
+    const struct sockaddr_storage *from)
 {
-	struct sockaddr_storage from = {0};
-	socklen_t len = sizeof(from);
 	struct ip_addr client = {0};
 	uint16_t port = 0;
 
 	/* One that was passed on has no address. */
-	if (getpeername(fd, (struct sockaddr *)&from, &len) == 0)
-		(void)ip_addr_from_sockaddr(
-		    (const struct sockaddr *)&from, len, &client, &port);
+	(void)ip_addr_from_sockaddr(
+	    (const struct sockaddr *)from, sizeof(*from), &client, &port);
 	proxy_keep_ticking(listener->sandbox->proxy);
 	proxy_keep_bounds(listener->sandbox);
 	session_io_accept(&listener->sandbox->proxy->shared,
@@ -128,7 +126,7 @@ proxy_on_shortage(struct proxy_listener *listener)
 	    LOG_TEXT("remedy", "raise the limit of open files, or lower "
 			       "egress.max_tunnels"));
 	fd_close(&proxy->reserve_fd);
-	fd = fd_accept(listener->fd);
+	fd = fd_accept(listener->fd, NULL);
 	fd_close(&fd);
 	if (!proxy_evict(listener->sandbox, SESSION_LIST_LEAVING))
 		(void)proxy_evict(listener->sandbox, SESSION_LIST_WAITING);
@@ -152,12 +150,13 @@ proxy_above_line(struct proxy_listener *listener, int *fd)
 static bool
 proxy_accept_one(struct proxy_listener *listener)
 {
-	int fd = fd_accept(listener->fd);
+	struct sockaddr_storage from = {0};
+	int fd = fd_accept(listener->fd, &from);
 
 	if (fd >= 0) {
 		if (proxy_above_line(listener, &fd))
 			return false;
-		proxy_start_session(listener, fd);
+		proxy_start_session(listener, fd, &from);
 		return true;
 	}
 	if (errno == EMFILE || errno == ENFILE || errno == ENOBUFS ||

@@ -27,9 +27,10 @@ struct session_actions {
 	bool (*make_room)(struct session *session);
 	/* Give up whichever of the two is running. */
 	void (*cancel)(struct session *session);
-	/* All or RESULT_CLOSED: what is sent here is small. */
+	/* All or RESULT_CLOSED: what is sent here is small. last: linger
+	 * follows, so that bytes and FIN may share a packet. */
 	enum result (*send_client)(
-	    struct session *session, const void *bytes, size_t len);
+	    struct session *session, const void *bytes, size_t len, bool last);
 	/* Pass on work->in from offset and then everything, both ways. */
 	enum result (*start_tunnel)(struct session *session);
 	/* The same for one plain request whose head lies in work->in. */

@@ -118,6 +118,15 @@ session_net_resolve(struct session *session)
 	    session_net_on_answer, io, &io->query);
 }
 
+/* Watched at once: in this turn the dial's own event becomes ours by one
+ * call. What it says before the tunnel starts is kept. */
+static void
+session_net_take_upstream(struct session_io *io, int fd)
+{
+	io->upstream_fd = fd;
+	session_net_watch(io, &io->upstream_event, fd, session_io_on_upstream);
+}
+
 static void
 session_net_on_dialed(enum result result, int fd, const struct ip_addr *address,
     int error, void *context)
@@ -131,7 +140,7 @@ session_net_on_dialed(enum result result, int fd, const struct ip_addr *address,
 		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
 		return;
 	}
-	io->upstream_fd = fd;
+	session_net_take_upstream(io, fd);
 	io->session.address = *address;
 	session_io_drive(io, SESSION_EVENT_DIALED);
 }
@@ -161,7 +170,7 @@ session_net_on_through(enum result result, int fd, const struct ip_addr *target,
 		session_io_drive(io, SESSION_EVENT_DIAL_FAILED);
 		return;
 	}
-	io->upstream_fd = fd;
+	session_net_take_upstream(io, fd);
 	session->address = *target;
 	session_io_drive(
 	    io, buffer_append(&session->work->parent, buffer_bytes_borrow(rest),
@@ -258,28 +267,23 @@ session_net_make_room(struct session *session)
 }
 
 static enum result
-session_net_send(int fd, const void *bytes, size_t len)
+session_net_send_client(
+    struct session *session, const void *bytes, size_t len, bool last)
 {
+	int flags = MSG_NOSIGNAL | (last ? MSG_MORE : 0);
 	ssize_t count;
 
 	do
-		count = send(fd, bytes, len, MSG_NOSIGNAL);
+		count =
+		    send(session_net_of(session)->client_fd, bytes, len, flags);
 	while (count < 0 && errno == EINTR);
 	return count == (ssize_t)len ? RESULT_OK : RESULT_CLOSED;
-}
-
-static enum result
-session_net_send_client(struct session *session, const void *bytes, size_t len)
-{
-	return session_net_send(session_net_of(session)->client_fd, bytes, len);
 }
 
 static void
 session_net_decided(struct session_io *io)
 {
 	io->shared->on_decision(&io->session, io->shared->context);
-	session_net_watch(
-	    io, &io->upstream_event, io->upstream_fd, session_io_on_upstream);
 }
 
 static enum result
@@ -358,7 +362,10 @@ session_net_linger(struct session *session)
 	if (event_initialized(&io->client_event) &&
 	    !session_net_hears(&io->client_event))
 		session_net_hear(&io->client_event, true);
-	io->client_can |= TUNNEL_CAN_READ;
+	/* One that moved took what was noted. */
+	if (session->state == SESSION_EXCHANGE ||
+	    session->state == SESSION_TUNNEL)
+		io->client_can |= TUNNEL_CAN_READ;
 }
 
 static void

@@ -15,7 +15,7 @@ enum result
 session_reply_established(struct session *session)
 {
 	return session->actions->send_client(
-	    session, session_reply_200, sizeof(session_reply_200) - 1);
+	    session, session_reply_200, sizeof(session_reply_200) - 1, false);
 }
 
 /* Tell a TLS client that it was refused: access_denied (RFC 8446 6.2). */
@@ -24,7 +24,8 @@ session_reply_alert(struct session *session)
 {
 	static const uint8_t alert[] = {21, 3, 3, 0, 2, 2, 49};
 
-	return session->actions->send_client(session, alert, sizeof(alert));
+	return session->actions->send_client(
+	    session, alert, sizeof(alert), true);
 }
 
 enum result
@@ -37,7 +38,7 @@ session_reply_send(struct session *session, unsigned status)
 	result = deny_reply(session->code, status, &reply);
 	if (result == RESULT_OK)
 		result = session->actions->send_client(
-		    session, buffer_bytes_borrow(&reply), reply.len);
+		    session, buffer_bytes_borrow(&reply), reply.len, true);
 	buffer_free(&reply);
 	return result;
 }

@@ -89,7 +89,7 @@ broker_listen_shortage(struct broker_listen_port *port)
 	log_event(LOG_WARN_LEVEL, "descriptors_exhausted",
 	    LOG_TEXT("remedy", "raise the limit of open files"));
 	fd_close(&listen->reserve_fd);
-	fd = fd_accept(port->fd);
+	fd = fd_accept(port->fd, NULL);
 	fd_close(&fd);
 	if (!broker_listen_evict(broker, CALL_LIST_LEAVING))
 		(void)broker_listen_evict(broker, CALL_LIST_WAITING);
@@ -102,7 +102,7 @@ static bool
 broker_listen_accept(struct broker_listen_port *port)
 {
 	struct broker *broker = port->broker;
-	int fd = fd_accept(port->fd);
+	int fd = fd_accept(port->fd, NULL);
 	bool short_of = fd >= 0 ? (size_t)fd >= broker->listen.files_max
 				: errno == EMFILE || errno == ENFILE ||
 				      errno == ENOBUFS || errno == ENOMEM;

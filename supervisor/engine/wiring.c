@@ -55,6 +55,7 @@ wiring_end(struct wiring *wiring, enum result why, const char *detail)
 	wiring->phase = WIRING_ENDED;
 	if (wiring->event != NULL)
 		(void)event_del(wiring->event);
+	wiring_send_clear(wiring);
 	wiring->handlers.on_end(why, detail, wiring->context);
 }
 
@@ -290,7 +291,8 @@ wiring_attach(struct wiring *wiring, int control)
 	    wiring_on_readable, wiring);
 	if (wiring->event == NULL || event_add(wiring->event, NULL) != 0)
 		return RESULT_NO_MEMORY;
-	return fd_send(control, &wiring->setup, sizeof(wiring->setup), NULL, 0);
+	return wiring_send(
+	    wiring, &wiring->setup, sizeof(wiring->setup), NULL, 0);
 }
 
 enum result
@@ -351,57 +353,8 @@ wiring_free(struct wiring **wiring)
 	*wiring = NULL;
 	if (gone->event != NULL)
 		event_free(gone->event);
+	wiring_send_clear(gone);
 	fd_close(&gone->control);
 	gone->way->close(gone);
 	free(gone);
-}
-
-/* ---- what init is told ---- */
-
-static struct init_record
-wiring_record(enum init_type type)
-{
-	return (struct init_record){.magic = INIT_MAGIC,
-	    .version = INIT_PROTOCOL_VERSION,
-	    .type = (uint32_t)type};
-}
-
-enum result
-wiring_send_tree(struct wiring *wiring, const struct wiring_tree *tree, int fd)
-{
-	struct init_tree job = {.record = wiring_record(tree->type),
-	    .max_bytes = tree->max_bytes,
-	    .max_files = tree->max_files,
-	    .max_file = tree->max_file};
-	int len = snprintf(job.path, sizeof(job.path), "%s", tree->path);
-
-	if (len < 0 || (size_t)len >= sizeof(job.path))
-		return RESULT_TOO_LONG;
-	return fd_send(wiring->control, &job, sizeof(job), &fd, 1);
-}
-
-enum result
-wiring_send_go(struct wiring *wiring, int go_fd, int secret_fd)
-{
-	struct init_record record = wiring_record(INIT_GO);
-	int fds[2] = {go_fd, secret_fd};
-
-	return fd_send(wiring->control, &record, sizeof(record), fds,
-	    secret_fd >= 0 ? 2 : 1);
-}
-
-enum result
-wiring_send_kill(struct wiring *wiring)
-{
-	struct init_record record = wiring_record(INIT_KILL);
-
-	return fd_send(wiring->control, &record, sizeof(record), NULL, 0);
-}
-
-enum result
-wiring_send_bye(struct wiring *wiring)
-{
-	struct init_record record = wiring_record(INIT_BYE);
-
-	return fd_send(wiring->control, &record, sizeof(record), NULL, 0);
 }

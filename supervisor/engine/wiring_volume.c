@@ -147,14 +147,13 @@ wiring_volume_quiet(struct wiring_volume_state *state)
 }
 
 static enum result
-wiring_volume_send_streams(struct wiring_volume_state *state, int control)
+wiring_volume_send_streams(struct wiring *wiring, int control)
 {
-	const struct init_record record = {.magic = INIT_MAGIC,
-	    .version = INIT_PROTOCOL_VERSION,
-	    .type = INIT_STREAMS};
-	enum result result =
-	    fd_send(control, &record, sizeof(record), state->streams, 3);
+	struct wiring_volume_state *state = wiring->state;
+	enum result result;
 
+	wiring->control = control;
+	result = wiring_send_streams(wiring, state->streams);
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&state->streams[i]);
 	return result;
@@ -186,11 +185,9 @@ wiring_volume_on_connect(evutil_socket_t listener, short what, void *context)
 		return;
 	}
 	wiring->peer = peer.pid;
-	result = wiring_volume_send_streams(state, fd);
+	result = wiring_volume_send_streams(wiring, fd);
 	if (result == RESULT_OK)
 		result = wiring_attach(wiring, fd);
-	else
-		fd_close(&fd);
 	if (result != RESULT_OK)
 		wiring_end(wiring, RESULT_BAD,
 		    "the container's init cannot be spoken to");

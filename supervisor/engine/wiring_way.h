@@ -32,7 +32,9 @@ struct wiring {
 	pid_t init;
 	pid_t peer; /* who connected; 0: a pair has no such end */
 	struct event *event;
-	uint32_t next; /* listener expected next */
+	struct wiring_unsent *unsent; /* wiring_send.c: what waits, in order */
+	struct event *again;          /* when it is tried again */
+	uint32_t next;                /* listener expected next */
 	struct listener_space space;
 	struct init_setup setup;
 	struct wiring_handlers handlers;
@@ -71,6 +73,13 @@ enum result wiring_volume_program(int dir, char *detail_r, size_t size);
 /* control is a SOCK_SEQPACKET socket to init (or to what speaks for it);
  * taken, also on failure. Sends setup; records are read from now on. */
 enum result wiring_attach(struct wiring *wiring, int control);
+/* One record, borrowed descriptors, over control; or later, by itself, when
+ * they are too many now. */
+enum result wiring_send(struct wiring *wiring, const void *body, size_t len,
+    const int *fds, size_t fd_count);
+enum result wiring_send_streams(struct wiring *wiring, const int streams[3]);
+/* What waits is dropped. */
+void wiring_send_clear(struct wiring *wiring);
 /* The way itself failed: on_end, once; nothing follows. */
 void wiring_end(struct wiring *wiring, enum result why, const char *detail);
 

@@ -21,7 +21,8 @@
 #include "supervisor/mux/mux_bridge.h"
 
 #define MUX_HOST_MEMORY (512U << 20)
-#define MUX_HOST_FILES (64U + INIT_LISTENERS_MAX + MUX_LINK_STREAMS)
+/* Of a connection that waits to be passed on both ends are ours. */
+#define MUX_HOST_FILES (64U + INIT_LISTENERS_MAX + 2U * MUX_LINK_STREAMS)
 
 static const struct confine_syscall mux_host_syscalls[] = {
 #ifdef __NR_poll

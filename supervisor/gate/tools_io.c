@@ -164,7 +164,7 @@ tools_io_on_client(evutil_socket_t listener, short what, void *context)
 	for (unsigned i = 0; i < TOOLS_IO_ACCEPTS &&
 			     tools_port_has_room(io->port, event_loop_now_ms());
 	     i++) {
-		fd = fd_accept(listener);
+		fd = fd_accept(listener, NULL);
 		if (fd >= 0) {
 			tools_io_attach(io, fd);
 			continue;

@@ -6,11 +6,15 @@
 #include "supervisor/init/init_channel.h"
 
 #include <errno.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 #include <unistd.h>
+
+#define INIT_CHANNEL_TRIES 500U /* of one that waits for others */
+#define INIT_CHANNEL_PAUSE_MS 10
 
 /* What the supervisor may send: size and number of descriptors. */
 struct init_channel_shape {
@@ -126,7 +130,7 @@ init_channel_send(const void *body, size_t size, int fd)
 	/* sendmsg only reads it. */
 	struct iovec part = {(void *)(uintptr_t)body, size};
 	struct msghdr header = {.msg_iov = &part, .msg_iovlen = 1};
-	ssize_t sent;
+	unsigned tries = 0;
 
 	if (fd >= 0) {
 		header.msg_control = control.bytes;
@@ -136,10 +140,15 @@ init_channel_send(const void *body, size_t size, int fd)
 		control.align.cmsg_len = CMSG_LEN(sizeof(int));
 		memcpy(CMSG_DATA(&control.align), &fd, sizeof(int));
 	}
-	do
-		sent = sendmsg(INIT_CONTROL_FD, &header, MSG_NOSIGNAL);
-	while (sent < 0 && errno == EINTR);
-	return sent < 0 ? errno : 0;
+	for (;;) {
+		if (sendmsg(INIT_CONTROL_FD, &header, MSG_NOSIGNAL) >= 0)
+			return 0;
+		/* Others of our user have too many descriptors under way. */
+		if (errno == ETOOMANYREFS && tries++ < INIT_CHANNEL_TRIES)
+			(void)poll(NULL, 0, INIT_CHANNEL_PAUSE_MS);
+		else if (errno != EINTR)
+			return errno;
+	}
 }
 
 static int

@@ -160,8 +160,14 @@ mux_bridge_fill(struct mux_bridge *bridge)
 static void
 mux_bridge_settle(struct mux_bridge *bridge)
 {
-	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++)
+	bool crowded = bridge->crowded;
+
+	bridge->crowded = false;
+	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
+		if (crowded)
+			mux_open_again(bridge, &bridge->link.streams[i]);
 		mux_end_settle(bridge, &bridge->link.streams[i]);
+	}
 	mux_record_deliver(bridge);
 }
 
@@ -276,6 +282,8 @@ mux_bridge_polls(struct mux_bridge *bridge, struct pollfd *polls_r,
 		*timeout_ms_r = 0;
 	else
 		*timeout_ms_r = (int)(bridge->tick_ms - now_ms);
+	if (bridge->crowded && *timeout_ms_r > MUX_BRIDGE_CROWDED_MS)
+		*timeout_ms_r = MUX_BRIDGE_CROWDED_MS;
 	return count;
 }
 

@@ -6,9 +6,8 @@
  * the host. Records go through as they are; descriptors become streams, and
  * sealed memfds become bytes and memfds again.
  *
- * Both ends are this code, in a poll loop of their owner: PID 1 inside,
- * agentnode-gate on the host. Nothing here waits. Used by init_mux.c and
- * mux_host.c; docs/protocol.md has the conversation.
+ * Both ends are this code, in the poll loop of init_mux.c and mux_host.c.
+ * Nothing here waits. docs/protocol.md has the conversation.
  */
 #ifndef SUPERVISOR_MUX_MUX_BRIDGE_H
 #define SUPERVISOR_MUX_MUX_BRIDGE_H
@@ -22,6 +21,7 @@
 #define MUX_BRIDGE_OUT 131072U
 #define MUX_BRIDGE_ATTACHED_MAX INIT_GO_MAX
 #define MUX_BRIDGE_DETAIL_MAX 128U
+#define MUX_BRIDGE_CROWDED_MS 10 /* until it is tried again */
 /* Link in and out, control, listeners, two for each stream. */
 #define MUX_BRIDGE_POLLS (3U + INIT_LISTENERS_MAX + 2U * MUX_LINK_STREAMS)
 
@@ -57,7 +57,8 @@ struct mux_bridge {
 	bool from_pipe, to_pipe; /* what the link is */
 	uint8_t in[MUX_BRIDGE_IN], out[MUX_BRIDGE_OUT];
 	size_t in_start, in_len, out_start, out_len;
-	bool more; /* to be written, although out is empty */
+	bool more;    /* to be written, although out is empty */
+	bool crowded; /* a descriptor waits that fd_send cannot pass now */
 	uint64_t tick_ms;
 	struct {
 		enum mux_poll_kind kind;

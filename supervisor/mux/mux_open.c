@@ -40,25 +40,48 @@ mux_open_accept(struct mux_bridge *bridge, unsigned index)
 	}
 }
 
-/* Host: one end for whoever serves the listener. It is told nothing that
- * the container says. */
+/* Host: the lent end to whoever serves the listener, who is told nothing that
+ * the container says. Where that cannot be now, it waits. */
+static void
+mux_open_lend(struct mux_bridge *bridge, struct mux_stream *stream)
+{
+	struct mux_end *end = mux_end_of(bridge, stream);
+	enum result result =
+	    fd_send(bridge->listeners[stream->number], "c", 1, &end->lend, 1);
+
+	if (result == RESULT_NEED_MORE) {
+		bridge->crowded = true;
+		return;
+	}
+	fd_close(&end->lend);
+	if (result == RESULT_OK)
+		return;
+	mux_link_reset(stream, MUX_LINK_GONE);
+	mux_end_gone(bridge, stream);
+}
+
+void
+mux_open_again(struct mux_bridge *bridge, struct mux_stream *stream)
+{
+	if (bridge->link.side == MUX_LINK_HOST && stream->id != 0 &&
+	    mux_end_of(bridge, stream)->lend >= 0)
+		mux_open_lend(bridge, stream);
+}
+
+/* Host: a pair for a connection. */
 static void
 mux_open_pass(struct mux_bridge *bridge, struct mux_stream *stream)
 {
-	int pair[2] = {-1, -1};
-	enum result result = RESULT_SYSTEM;
+	int pair[2];
 
 	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0,
-		pair) == 0)
-		result = fd_send(
-		    bridge->listeners[stream->number], "c", 1, &pair[1], 1);
-	fd_close(&pair[1]);
-	if (result == RESULT_OK) {
-		mux_end_attach(bridge, stream, pair[0], pair[0]);
+		pair) != 0) {
+		mux_link_reset(stream, MUX_LINK_GONE);
 		return;
 	}
-	fd_close(&pair[0]);
-	mux_link_reset(stream, MUX_LINK_GONE);
+	mux_end_attach(bridge, stream, pair[0], pair[0]);
+	mux_end_of(bridge, stream)->lend = pair[1];
+	mux_open_lend(bridge, stream);
 }
 
 /* Inside: a pipe of which init's child gets one end. */

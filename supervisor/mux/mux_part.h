@@ -19,7 +19,7 @@ struct mux_stream;
 /* What is behind a stream. A socket is both; a pipe has one. */
 struct mux_end {
 	int in, out;   /* read to be sent; written with what came; -1 */
-	int lend;      /* the other end of a pipe of ours, for init */
+	int lend;      /* the other end, for init or who serves it; -1 */
 	int spare[2];  /* came and cannot be written yet: in a pipe, -1, */
 	uint8_t *hold; /* and after that here (mux_splice.h) */
 	uint32_t spared, start, len, size;
@@ -59,6 +59,9 @@ struct mux_arriving {
 	uint8_t record[MUX_FRAME_RECORD_MAX];
 	size_t len;
 	uint32_t stream;
+	bool gathered; /* fds are what goes with it */
+	int fds[MUX_FRAME_ATTACHED_MAX];
+	size_t fd_count;
 	int attached[MUX_FRAME_ATTACHED_MAX]; /* memfds; -1 */
 	size_t attached_len[MUX_FRAME_ATTACHED_MAX];
 	unsigned attached_count; /* as the record says */

@@ -6,6 +6,7 @@
  */
 #include "supervisor/mux/mux_record.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -38,8 +39,11 @@ mux_record_arrived(struct mux_arriving *arriving)
 		fd_close(&arriving->attached[i]);
 		arriving->attached_len[i] = 0;
 	}
+	for (size_t i = 0; i < arriving->fd_count; i++)
+		fd_close(&arriving->fds[i]);
 	arriving->attached_count = 0;
-	arriving->held = false;
+	arriving->fd_count = 0;
+	arriving->held = arriving->gathered = false;
 }
 
 void
@@ -368,49 +372,50 @@ mux_record_lent(struct mux_bridge *bridge, uint32_t id)
 	return fd;
 }
 
-/* The descriptors of a record; how many, 0 with *good_r false: none can be
- * had. They are the caller's. */
-static size_t
-mux_record_fds(struct mux_bridge *bridge, int *fds_r, bool *good_r)
+/* The descriptors of a record, once. False: not all of them can be had. */
+static bool
+mux_record_gather(struct mux_bridge *bridge)
 {
 	struct mux_arriving *arriving = &bridge->arriving;
 	struct init_record record = mux_record_head(arriving->record);
 	size_t count = 0;
+	bool good = true;
 
-	*good_r = true;
 	if (record.type == INIT_LISTENER)
-		fds_r[count++] = mux_record_listener(bridge, record.value);
+		arriving->fds[count++] =
+		    mux_record_listener(bridge, record.value);
 	else if (record.type == INIT_IMPORT || record.type == INIT_EXPORT ||
 		 record.type == INIT_RESULTS)
-		fds_r[count++] = mux_record_lent(bridge, arriving->stream);
+		arriving->fds[count++] =
+		    mux_record_lent(bridge, arriving->stream);
 	while (count < arriving->attached_count) {
-		fds_r[count] = arriving->attached[count];
+		arriving->fds[count] = arriving->attached[count];
 		arriving->attached[count] = -1;
 		count++;
 	}
 	for (size_t i = 0; i < count; i++)
-		*good_r = *good_r && fds_r[i] >= 0;
-	return count;
+		good = good && arriving->fds[i] >= 0;
+	arriving->fd_count = count;
+	arriving->gathered = true;
+	return good;
 }
 
 void
 mux_record_deliver(struct mux_bridge *bridge)
 {
 	struct mux_arriving *arriving = &bridge->arriving;
-	int fds[MUX_FRAME_ATTACHED_MAX] = {-1, -1};
 	enum result result = RESULT_BAD;
-	size_t count;
-	bool good;
 
 	if (!arriving->held || (bridge->link.side == MUX_LINK_HOST &&
 				   mux_record_waits(bridge, arriving->record)))
 		return;
-	count = mux_record_fds(bridge, fds, &good);
-	if (good)
+	if (arriving->gathered || mux_record_gather(bridge))
 		result = fd_send(bridge->control, arriving->record,
-		    arriving->len, fds, count);
-	for (size_t i = 0; i < count; i++)
-		fd_close(&fds[i]);
+		    arriving->len, arriving->fds, arriving->fd_count);
+	if (result == RESULT_NEED_MORE && errno != EAGAIN) {
+		bridge->crowded = true;
+		return;
+	}
 	mux_record_arrived(arriving);
 	if (result == RESULT_CLOSED)
 		mux_bridge_close(bridge, MUX_BRIDGE_CLOSED, "control is gone");

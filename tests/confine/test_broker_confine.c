@@ -143,7 +143,7 @@ test_broker_confine_serve(int listener)
 {
 	static const uint8_t salt[KEY_DIGEST_SALT];
 	uint8_t digest[KEY_DIGEST_LEN];
-	int agent = fd_accept(listener), lane[2];
+	int agent = fd_accept(listener, NULL), lane[2];
 	char byte = 0;
 
 	if (agent < 0 || recv(agent, &byte, 1, 0) != 1 || byte != 'x')

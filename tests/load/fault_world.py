@@ -170,6 +170,16 @@ class Container(Exec):
     name, boundary, timeout = "container", "container", 45
 
 
+class Oci(Container):
+    """The runtime called directly, without an engine."""
+    name = "oci"
+
+    def __init__(self, image=None):
+        super().__init__(image)
+        self.configure({"sandbox": {"image": image, "engine": "oci"},
+                        "egress": {"resolver": self.dns.address}})
+
+
 class Policy(Exec):
     """No boundary: what must not stay open is the caller's environment."""
     name, boundary = "policy", "policy"

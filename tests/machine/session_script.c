@@ -68,12 +68,13 @@ session_script_cancel(struct session *session)
 
 static enum result
 session_script_send_client(
-    struct session *session, const void *bytes, size_t len)
+    struct session *session, const void *bytes, size_t len, bool last)
 {
 	struct session_script *test = session_script_of(session);
 
 	if (test->deaf)
 		return RESULT_CLOSED;
+	test->last = last;
 	assert_true(len < sizeof(test->said));
 	memcpy(test->said, bytes, len);
 	test->said[len] = '\0';

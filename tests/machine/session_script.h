@@ -23,6 +23,7 @@ struct session_script {
 	char said[4096]; /* to the client */
 	bool stuck;      /* neither lookup nor dial can be started */
 	bool room, deaf; /* make_room's answer; send_client fails */
+	bool last;       /* as send_client was told */
 	bool reset;      /* of the release */
 	unsigned reports;
 };

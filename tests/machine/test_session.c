@@ -25,6 +25,7 @@ test_session_way_connect(void **unused)
 	(void)unused;
 	assert_string_equal(test->trace, "resolve dial say tunnel");
 	assert_non_null(strstr(test->said, "HTTP/1.1 200 "));
+	assert_false(test->last);
 	assert_null(test->session.work);
 	assert_string_equal(test->session.host, SESSION_SCRIPT_NAME);
 	assert_string_equal(test->session.rule, SESSION_SCRIPT_NAME ":443");
@@ -179,6 +180,7 @@ test_session_heads(void **unused)
 		session_script_expect(test, rows[i].text, SESSION_LINGER,
 		    SESSION_REASON_REFUSED, rows[i].code);
 		assert_string_equal(test->trace, "say linger");
+		assert_true(test->last);
 		assert_memory_equal(test->said + 9, rows[i].status, 3);
 		assert_non_null(strstr(test->said, deny_text(rows[i].code)));
 		session_script_free(test);
@@ -230,6 +232,7 @@ test_session_hellos(void **unused)
 		session_script_expect(test, rows[i].name, SESSION_LINGER,
 		    SESSION_REASON_REFUSED, rows[i].code);
 		assert_int_equal(test->said[0], 21); /* alert record */
+		assert_true(test->last);
 		assert_null(strstr(test->trace, "tunnel"));
 		session_script_free(test);
 	}

@@ -30,7 +30,7 @@ class Dockerd:
         os.makedirs(PLACE, exist_ok=True)
         self.lock = open(os.path.join(PLACE, "lock"), "w", encoding="ascii")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
-        self.run = tempfile.mkdtemp(prefix="agentnode-docker-")
+        self.run = harness.swept(tempfile.mkdtemp(prefix="agentnode-docker-"))
         self.socket = os.path.join(self.run, "docker.sock")
         self.process = None
         self.start()

@@ -22,6 +22,7 @@ LIBEXEC = os.path.join(BUILD, "libexec", "agentnode")
 _faults = []
 _count = 0
 _folders = []
+_sweeper = None
 
 
 def check(name, ok, detail=""):
@@ -55,11 +56,29 @@ def need(*programs):
             sys.exit(1)
 
 
+def swept(path):
+    """path is removed when this process is gone, also when it is killed, and
+    processes that name it with it (sweep.py)."""
+    global _sweeper
+    if os.environ.get("AGENTNODE_KEEP"):
+        return path
+    if _sweeper is None:
+        _sweeper = subprocess.Popen(
+            [sys.executable, "-I", "-S", os.path.join(
+                os.path.dirname(os.path.abspath(__file__)), "sweep.py")],
+            stdin=subprocess.PIPE, stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL, start_new_session=True, cwd="/",
+            env={})
+    _sweeper.stdin.write(path.encode() + b"\n")
+    _sweeper.stdin.flush()
+    return path
+
+
 def folder(prefix="agentnode-"):
     """A private folder that is removed at exit."""
     path = tempfile.mkdtemp(prefix=prefix)
     _folders.append(path)
-    return path
+    return swept(path)
 
 
 @atexit.register

@@ -1,15 +1,20 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /* common/peer where as many descriptors of one user are under way as its
- * limit allows: what it sends waits without turning, arrives, and ends
- * nothing. */
+ * limit allows, or memory is short: what it sends waits without turning,
+ * arrives, and ends nothing. */
 #include "common/peer.h"
 
 #include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -140,11 +145,80 @@ test_peer_crowd_waits(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
+/* From now on the kernel has no memory for what is sent over fd. */
+static bool
+test_peer_crowd_no_memory(int fd)
+{
+	struct sock_filter code[] = {
+	    BPF_STMT(
+		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_sendmsg, 0, 3),
+	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
+		offsetof(struct seccomp_data, args[0])),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)fd, 0, 1),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
+	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	const struct sock_fprog program = {
+	    sizeof(code) / sizeof(code[0]), code};
+
+	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+}
+
+static int
+test_peer_crowd_short(struct test_peer_crowd *test, int fd)
+{
+	uint64_t began = event_loop_now_ms();
+	struct ipc_message message;
+
+	ipc_message_init(&message, IPC_LOG_REPLACE, 0);
+	message.fds[0] = 0;
+	message.fd_count = 1;
+	if (!test_peer_crowd_no_memory(fd))
+		return 1;
+	if (peer_send(test->peer, &message) != RESULT_OK)
+		return 2;
+	for (unsigned i = 0; i < 6; i++)
+		(void)event_base_loop(test->base, EVLOOP_ONCE);
+	return test->ends == 0 && event_loop_now_ms() - began >= 40 ? 0 : 3;
+}
+
+/* Nor is memory that is short for a moment. */
+static void
+test_peer_crowd_memory(void **state)
+{
+	static const struct peer_handlers handlers = {
+	    test_peer_crowd_on_message, test_peer_crowd_on_end};
+	struct test_peer_crowd test = {.other = -1};
+	int pair[2], status;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(fd_socketpair(pair), RESULT_OK);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0) {
+		if (event_loop_new(&test.base) != RESULT_OK ||
+		    peer_new(test.base, pair[1], IPC_SUPERVISOR, IPC_PROXY,
+			&handlers, &test, &test.peer) != RESULT_OK)
+			_exit(9);
+		peer_set_state(test.peer, IPC_RUNNING);
+		_exit(test_peer_crowd_short(&test, pair[1]));
+	}
+	for (size_t i = 0; i < 2; i++)
+		fd_close(&pair[i]);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_peer_crowd_waits),
+	    cmocka_unit_test(test_peer_crowd_memory),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
