@@ -67,7 +67,9 @@ splice_pipe_open(struct splice_pipe_pool *pool, struct splice_pipe **pipe_r)
 	}
 	pipe->read_fd = fds[0];
 	pipe->write_fd = fds[1];
-	pipe->capacity = splice_pipe_resize(fds[1], pool->want);
+	/* A crowd of slow receivers shares what the user may have. */
+	pipe->capacity = splice_pipe_resize(fds[1],
+	    pool->open < SPLICE_PIPE_FULL ? pool->want : pool->want / 4);
 	pool->open++;
 	if (pipe->capacity < SPLICE_PIPE_LEAST) {
 		splice_pipe_close(pool, pipe);

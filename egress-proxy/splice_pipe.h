@@ -12,6 +12,7 @@
 #include "common/result.h"
 
 #define SPLICE_PIPE_KEEP 16U     /* idle pipes kept open */
+#define SPLICE_PIPE_FULL 32U     /* of the wanted size; more: a quarter */
 #define SPLICE_PIPE_LEAST 65536U /* bytes; through less a copy is cheaper */
 
 struct splice_pipe {

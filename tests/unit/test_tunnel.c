@@ -377,6 +377,26 @@ test_tunnel_pipes_trimmed(void **state)
 	assert_int_equal(pool.open, 0);
 }
 
+/* A crowd gets smaller ones, so that there are enough for it. */
+static void
+test_tunnel_pipes_for_a_crowd(void **state)
+{
+	struct splice_pipe_pool pool;
+	struct splice_pipe *pipes[SPLICE_PIPE_FULL + 1];
+
+	(void)state;
+	splice_pipe_pool_init(&pool, SPLICE_PIPE_FULL + 1, 1U << 18);
+	for (size_t i = 0; i <= SPLICE_PIPE_FULL; i++) {
+		assert_int_equal(splice_pipe_take(&pool, &pipes[i]), RESULT_OK);
+		assert_int_equal(pipes[i]->capacity,
+		    i < SPLICE_PIPE_FULL ? 1U << 18 : 1U << 16);
+	}
+	for (size_t i = 0; i <= SPLICE_PIPE_FULL; i++)
+		splice_pipe_give(&pool, &pipes[i], 1);
+	assert_int_equal(pool.open, SPLICE_PIPE_KEEP);
+	splice_pipe_pool_close(&pool);
+}
+
 /* More than the kernel grants its user: a smaller pipe, never a tiny one. */
 static void
 test_tunnel_pipe_granted(void **state)
@@ -409,6 +429,7 @@ main(void)
 	    cmocka_unit_test(test_tunnel_half_close),
 	    cmocka_unit_test(test_tunnel_fin_with_data),
 	    cmocka_unit_test(test_tunnel_reset),
+	    cmocka_unit_test(test_tunnel_pipes_for_a_crowd),
 	    cmocka_unit_test(test_tunnel_pipes_trimmed),
 	    cmocka_unit_test(test_tunnel_pipe_granted),
 	    cmocka_unit_test(test_tunnel_quota),
