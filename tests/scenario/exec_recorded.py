@@ -97,6 +97,16 @@ check("a chain that was cut: nothing runs", done.code == 125
 with open(os.path.join(LEDGER, "audit.jsonl"), "wb") as file:
     file.write(whole)
 
+os.chmod(LEDGER, 0o777)
+child = started()
+said = child.communicate(timeout=60)
+os.chmod(LEDGER, 0o700)
+check("a ledger that cannot be started, when the sandbox was: nothing runs",
+      child.returncode == 125 and b"audit_failed" in said[1]
+      and not os.path.exists(RAN), (child.returncode, said))
+done = harness.agentnode(case.home, *NATIVE, "--", "true", cwd=case.place)
+check("and the next does", done.code == 0, done)
+
 # --- who needs more than the small one has ------------------------------------
 
 
