@@ -98,7 +98,7 @@ function(add_static_program name)
 	endif()
 	# init is copied into memory at each start.
 	target_link_options(${name} PRIVATE -static-pie -fno-sanitize=all
-	    $<$<STREQUAL:${AGENTNODE_MODE},release>:-Wl,--strip-all>)
+	    $<$<STREQUAL:${AGENTNODE_MODE},release>:-Wl,--strip-debug>)
 	set_target_properties(${name} PROPERTIES
 	    RUNTIME_OUTPUT_DIRECTORY
 	    ${CMAKE_BINARY_DIR}/libexec/agentnode)
