@@ -14,6 +14,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/engine/docker_look.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_state.h"
@@ -389,6 +390,7 @@ sandbox_free(struct sandbox **sandbox)
 	}
 	wiring_free(&gone->wiring);
 	egress_part_free(&gone->egress);
+	docker_look_free(&gone->look);
 	volume_check_free(&gone->volumes);
 	container_end_free(&gone->end);
 	engine_gc_free(&gone->leftovers);

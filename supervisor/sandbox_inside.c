@@ -95,7 +95,8 @@ sandbox_inside_locate(
 {
 	return plan->engine->locate != NULL
 		   ? plan->engine->locate(plan, pid_r, detail_r, size)
-		   : engine_locate(plan, pid_r, detail_r, size);
+		   : engine_locate(&plan->host.files, plan->lock.id,
+			 pid_r, detail_r, size);
 }
 
 static enum result
@@ -107,6 +108,15 @@ sandbox_inside_check(
 		   : init_check(pid,
 			 plan->host.memory.rootless ? 0 : plan->uid.uid,
 			 detail_r, size);
+}
+
+static void
+sandbox_inside_spoke(struct sandbox *sandbox, pid_t pid)
+{
+	sandbox->init_pid = pid;
+	sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");
+	if (sandbox->plan.engine->asks_engine)
+		sandbox_steps_look(sandbox);
 }
 
 static void
@@ -144,8 +154,7 @@ sandbox_inside_on_hello(pid_t pid, void *context)
 		     &sandbox->plan, pid, detail, sizeof(detail)) != RESULT_OK)
 		sandbox_close(sandbox, "walls_mismatch", detail);
 	else
-		sandbox_enter(sandbox, SANDBOX_LISTENERS, "init spoke");
-	sandbox->init_pid = pid;
+		sandbox_inside_spoke(sandbox, pid);
 }
 
 static void
@@ -183,7 +192,8 @@ sandbox_inside_on_report(int fd, void *context)
 	if (sandbox_walls_check(&sandbox->plan, fd, detail, sizeof(detail)) !=
 	    RESULT_OK)
 		sandbox_close(sandbox, "walls_mismatch", detail);
-	else if (sandbox_walls_volumes(&sandbox->plan, sandbox->init_pid,
+	else if (!sandbox->plan.engine->asks_engine &&
+		 sandbox_walls_volumes(&sandbox->plan, sandbox->init_pid,
 		     detail, sizeof(detail)) != RESULT_OK)
 		sandbox_close(sandbox, "integrity_volume", detail);
 	else

@@ -253,6 +253,11 @@ sandbox_plan_volume(struct sandbox_plan *plan,
 		    "volume %s is recorded at %s, but the engine mounts %s: "
 		    "install the package again",
 		    mount->volume, mount->host_path, path);
+	plan->volume_count++;
+	seal->target = target;
+	plan->seal_count++;
+	if (plan->engine->asks_engine)
+		return RESULT_OK;
 	one->dir_fd =
 	    open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (one->dir_fd < 0)
@@ -261,9 +266,6 @@ sandbox_plan_volume(struct sandbox_plan *plan,
 		    "volume %s is not there (%s: %s): install the package "
 		    "again",
 		    mount->volume, path, strerror(errno));
-	plan->volume_count++;
-	plan->seal_count++;
-	seal->target = target;
 	if (mount_check_remember(one->dir_fd, &seal->place) != RESULT_OK)
 		return sandbox_plan_fail(fault, RESULT_SYSTEM,
 		    "volume_check_failed", "volume %s cannot be looked at",
@@ -283,13 +285,17 @@ sandbox_plan_mounts(struct sandbox_plan *plan, const struct sandbox_spec *spec,
 		if (mount->volume == NULL)
 			continue;
 		if (sandbox_plan_copy(plan->mount_targets[i], INIT_PATH_MAX,
-			mount->target) != RESULT_OK)
+			mount->target) != RESULT_OK ||
+		    sandbox_plan_copy(plan->mount_volumes[i],
+			sizeof(plan->mount_volumes[i]),
+			mount->volume) != RESULT_OK)
 			return sandbox_plan_fail(fault, RESULT_TOO_LONG,
-			    "bad_spec", "the target of volume %s is too long",
+			    "bad_spec",
+			    "name or target of volume %s is too long",
 			    mount->volume);
 		plan->input.mounts[plan->input.mount_count++] =
 		    (struct run_argv_mount){
-			mount->volume, plan->mount_targets[i]};
+			plan->mount_volumes[i], plan->mount_targets[i]};
 		if (mount->content_hash != NULL)
 			result = sandbox_plan_volume(
 			    plan, mount, plan->mount_targets[i], fault);
@@ -396,7 +402,7 @@ sandbox_plan_init(struct sandbox_plan *plan)
 	plan->go_fd = plan->secret_fd = -1;
 	for (size_t i = 0; i < 3; i++)
 		plan->streams[i] = -1;
-	for (size_t i = 0; i < SANDBOX_MOUNTS_MAX; i++)
+	for (size_t i = 0; i < VOLUME_CHECK_MAX; i++)
 		plan->volumes[i].dir_fd = -1;
 	plan->setup.record = (struct init_record){.magic = INIT_MAGIC,
 	    .version = INIT_PROTOCOL_VERSION,

@@ -67,8 +67,9 @@ struct sandbox_plan {
 	struct run_argv_input input;
 	char tmpfs_targets[RUN_ARGV_TMPFS_MAX][INIT_PATH_MAX];
 	char mount_targets[SANDBOX_MOUNTS_MAX][INIT_PATH_MAX];
+	char mount_volumes[SANDBOX_MOUNTS_MAX][SANDBOX_PLAN_TEXT_MAX];
 	struct run_argv *argv;      /* owned; of a container */
-	struct control_slot slot;   /* of WIRING_VOLUME */
+	struct control_slot slot;   /* the volume init comes by */
 	struct wiring_place place;  /* points into slot */
 	struct native_plan *native; /* owned; of a native sandbox */
 	struct oci_plan *oci;       /* owned; of an OCI runtime's */
@@ -76,7 +77,7 @@ struct sandbox_plan {
 	json_t *secrets;            /* owned; their names, for the record */
 	int streams[3];             /* owned duplicates */
 	json_t *secret_sources;     /* owned; name -> a word, likewise */
-	struct volume_check_one volumes[SANDBOX_MOUNTS_MAX];
+	struct volume_check_one volumes[VOLUME_CHECK_MAX];
 	size_t volume_count;
 	struct sandbox_plan_seal seals[SANDBOX_MOUNTS_MAX];
 	size_t seal_count;

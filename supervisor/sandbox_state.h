@@ -56,6 +56,7 @@ struct sandbox {
 	struct egress_part *egress;
 	struct egress_live *live; /* keeps its policy narrow */
 	struct volume_check *volumes;
+	struct docker_look *look;
 	struct container_end *end;
 	struct engine_gc *leftovers; /* of dead supervisors */
 
@@ -84,6 +85,7 @@ extern const struct wiring_handlers sandbox_inside_handlers;
 void sandbox_steps_audit(struct sandbox *sandbox);
 void sandbox_steps_launch(struct sandbox *sandbox);
 void sandbox_steps_start(struct sandbox *sandbox);
+void sandbox_steps_look(struct sandbox *sandbox);
 void sandbox_steps_checks(struct sandbox *sandbox);
 void sandbox_steps_tree(struct sandbox *sandbox);
 void sandbox_steps_go(struct sandbox *sandbox);

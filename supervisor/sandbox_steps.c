@@ -13,6 +13,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/engine/docker_look.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/log_files.h"
@@ -175,6 +176,7 @@ sandbox_steps_start_volumes(struct sandbox *sandbox)
 	int log_fd FD_CLEANUP = sandbox_steps_log("agentnode-unpack");
 	struct volume_check_spec spec = {.volumes = plan->volumes,
 	    .count = plan->volume_count,
+	    .host = plan->engine->asks_engine ? &plan->host : NULL,
 	    .log_fd = log_fd,
 	    .no_landlock = plan->no_landlock,
 	    .fast = plan->volume_fast};
@@ -184,6 +186,45 @@ sandbox_steps_start_volumes(struct sandbox *sandbox)
 	plan->volume_count = 0; /* the descriptors are the check's */
 	return volume_check_start(sandbox->base, &spec,
 	    sandbox_steps_on_volumes, sandbox, &sandbox->volumes);
+}
+
+static void
+sandbox_steps_on_look(enum result result, const char *detail, void *context)
+{
+	struct sandbox *sandbox = context;
+
+	if (sandbox->state > SANDBOX_CHECKS)
+		return; /* it is ending */
+	if (result != RESULT_OK)
+		sandbox_close(sandbox,
+		    result == RESULT_MISMATCH ? "walls_mismatch"
+					      : "engine_failed",
+		    detail);
+	else if (sandbox_steps_start_volumes(sandbox) != RESULT_OK)
+		sandbox_close(sandbox, "start_failed",
+		    "agentnode-unpack cannot be started: is it installed? "
+		    "(see `agentnode sandbox doctor`)");
+}
+
+/* init has spoken: what only the engine can tell of its container, then
+ * what is in the volumes. volumes_good waits for both. */
+void
+sandbox_steps_look(struct sandbox *sandbox)
+{
+	struct sandbox_plan *plan = &sandbox->plan;
+	struct docker_look_expected expected = {.id = sandbox->cgroup.id,
+	    .name = plan->facts.name,
+	    .pid = sandbox->init_pid,
+	    .uid = plan->uid.uid,
+	    .mounts = plan->input.mounts,
+	    .mount_count = plan->input.mount_count,
+	    .volume_path = plan->host.memory.volume_path};
+
+	start_clock_begin(sandbox->clock, START_VOLUMES);
+	if (docker_look_start(sandbox->base, &plan->host, &expected,
+		sandbox_steps_on_look, sandbox, &sandbox->look) != RESULT_OK)
+		sandbox_close(sandbox, "engine_failed",
+		    "docker cannot be asked for the container");
 }
 
 /* part_r: the one that a failure is about. */
@@ -200,7 +241,9 @@ sandbox_steps_start_parts(struct sandbox *sandbox, const char **part_r)
 		start_clock_begin(sandbox->clock, START_PROXY);
 		result = sandbox_steps_start_egress(sandbox);
 	}
-	if (result == RESULT_OK && plan->volume_count > 0) {
+	/* Those that the engine reads out wait for its container. */
+	if (result == RESULT_OK && plan->volume_count > 0 &&
+	    !plan->engine->asks_engine) {
 		start_clock_begin(sandbox->clock, START_VOLUMES);
 		*part_r = "agentnode-unpack";
 		result = sandbox_steps_start_volumes(sandbox);

@@ -226,6 +226,10 @@ cgroup_find_any(pid_t pid, const char *known, struct cgroup *cgroup_r,
 	memset(cgroup_r, 0, sizeof(*cgroup_r));
 	(void)snprintf(path, sizeof(path), "/proc/%ld/cgroup", (long)pid);
 	result = cgroup_take_namespace(cgroup_r, pid);
+	/* Of another user's process it is not shown; it is for containers
+	 * without groups, and this one has those with its id, or none. */
+	if (result != RESULT_OK && known != NULL && errno == EACCES)
+		result = RESULT_OK;
 	if (result == RESULT_OK)
 		result = cgroup_read(path, &lines);
 	if (result == RESULT_OK)

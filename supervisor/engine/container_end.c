@@ -28,6 +28,9 @@
 #define CONTAINER_END_CALL_MS 20000U
 #define CONTAINER_END_LOOK_MS 3000U /* docker removes it by itself */
 #define CONTAINER_END_LOOK_TICK_MS 5U
+/* init ends everything by itself when its link closes; from then on the
+ * daemon is asked to, where nobody else may. */
+#define CONTAINER_END_ASK_MS 50U
 
 enum container_end_state {
 	CONTAINER_END_IDLE,
@@ -50,6 +53,8 @@ struct container_end {
 	uint64_t limit; /* monotonic ms: when to give up */
 	uint64_t look;  /* monotonic ms: how long a daemon may take */
 	unsigned tries; /* removals asked for */
+	uint64_t ask;   /* monotonic ms: the daemon is asked to kill next */
+	bool asking;
 	bool only_groups;
 	struct event *tick;
 	struct engine_call *call;
@@ -98,6 +103,43 @@ container_end_look(struct container_end *end)
 	cgroup_find_id(id, &end->cgroup);
 }
 
+static bool
+container_end_by_group(const struct container_end *end)
+{
+	return engine_memory_by_group(&end->host->memory);
+}
+
+static void
+container_end_on_kill(const struct engine_call_end *answer, void *context)
+{
+	struct container_end *end = context;
+
+	(void)answer; /* what counts is what still lives */
+	end->asking = false;
+	end->ask = event_loop_now_ms() + CONTAINER_END_ASK_MS;
+}
+
+/* What runs is another user's, whom we may not signal; its death is seen
+ * here all the same. */
+static void
+container_end_ask_kill(struct container_end *end)
+{
+	const char *argv[] = {end->host->memory.client, "kill",
+	    "--signal=KILL", "--", end->name, NULL};
+	struct engine_call_spec spec = {.files = &end->host->files,
+	    .argv = argv,
+	    .stdin_fd = -1,
+	    .stdout_fd = -1,
+	    .output_max = 65536,
+	    .timeout_ms = CONTAINER_END_LIMIT_MS};
+
+	if (end->asking || event_loop_now_ms() < end->ask)
+		return;
+	engine_call_free(&end->call);
+	end->asking = engine_call_start(end->base, &spec, container_end_on_kill,
+			  end, &end->call) == RESULT_OK;
+}
+
 static void
 container_end_kill_round(struct container_end *end)
 {
@@ -110,10 +152,13 @@ container_end_kill_round(struct container_end *end)
 	/* In the grace it ends by itself and in order. */
 	if (!grace || holders == 0)
 		dead = cgroup_kill(&end->cgroup) == 0 && dead;
+	if (!dead && container_end_by_group(end))
+		container_end_ask_kill(end);
 	if (!dead && !container_end_is_late(end)) {
 		container_end_wait(end, CONTAINER_END_TICK_MS);
 		return;
 	}
+	engine_call_free(&end->call);
 	container_end_enter(end, CONTAINER_END_IDLE);
 	end->handlers.on_dead(dead, end->context);
 }
@@ -262,7 +307,12 @@ container_end_on_tick(evutil_socket_t fd, short what, void *context)
 		container_end_kill_round(end);
 		break;
 	case CONTAINER_END_LOOK:
-		if (end->cgroup.id[0] != '\0' && !container_end_is_stored(end))
+		if (container_end_by_group(end)) {
+			/* It cannot be looked for; the daemon is asked. */
+			container_end_enter(end, CONTAINER_END_ASK);
+			container_end_call(end);
+		} else if (end->cgroup.id[0] != '\0' &&
+			   !container_end_is_stored(end))
 			container_end_finish(end, true, "");
 		else if (end->cgroup.id[0] != '\0' &&
 			 container_end_is_docker(end) &&
@@ -325,6 +375,7 @@ container_end_kill(struct container_end *end, const struct cgroup *cgroup,
 	end->socket = known ? 0 : socket;
 	end->grace = event_loop_now_ms() + (known ? 0 : grace_ms);
 	end->limit = end->grace + CONTAINER_END_LIMIT_MS;
+	end->ask = event_loop_now_ms() + CONTAINER_END_ASK_MS;
 	if (known)
 		(void)cgroup_kill(&end->cgroup); /* the first round at once */
 	container_end_wait(end, 0);

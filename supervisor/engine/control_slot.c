@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/docker_program.h"
 #include "supervisor/engine/engine_call.h"
 
 #define CONTROL_SLOT_COUNT 4096U
@@ -101,7 +102,8 @@ control_slot_is_held(const struct engine_files *files, const char *number)
 	char path[sizeof(files->slots) + 32];
 	int fd FD_CLEANUP = -1;
 
-	if (strlen(number) > 8 || strspn(number, "0123456789") == 0)
+	if (strcmp(number, DOCKER_PROGRAM_SLOT) != 0 &&
+	    (strlen(number) > 8 || strspn(number, "0123456789") == 0))
 		return true; /* not one of ours to judge */
 	(void)snprintf(path, sizeof(path), "%s/%s", files->slots, number);
 	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);

@@ -2,7 +2,7 @@
 /*
  * Read `docker info`. Called by engine_host.c on the cold path, and for the
  * one look at the socket on each start; must never take a daemon that maps
- * users, or one whose folders are not where they can be seen.
+ * users.
  */
 #include "supervisor/engine/docker_info.h"
 
@@ -88,11 +88,7 @@ docker_info_take(
 		return RESULT_TOO_LONG;
 	memory->cgroup_v2 = strcmp(version, "2") == 0;
 	memory->rootless = false;
-	if (geteuid() != 0)
-		json_field_fault(fault,
-		    "a volume of Docker's can be written by root alone: run "
-		    "as root, or use podman");
-	else if (mapped != NULL)
+	if (mapped != NULL)
 		json_field_fault(fault,
 		    "the daemon maps user ids (%s), so a sandbox would not "
 		    "have a user id of its own",

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * `docker container ls` and `docker volume ls`, two columns of ours. Called
+ * `docker container ls` and `docker volume ls`, three columns of ours. Called
  * by engine_gc_run.c; must never take a line it does not understand for one
  * that names something to remove.
  */
@@ -23,15 +23,20 @@ static json_t *
 docker_list_line(const char *line, size_t len, const char *label)
 {
 	size_t name = strspn(line, DOCKER_LIST_NAME);
+	const char *owner;
 	size_t value;
 
 	if (name == 0 || line[0] == '-' || name >= len || line[name] != '\t')
 		return NULL;
 	value = strspn(line + name + 1, DOCKER_LIST_NAME);
-	if (name + 1 + value != len)
+	if (name + 1 + value >= len || line[name + 1 + value] != '\t')
 		return NULL;
-	return json_pack("{s:s%, s:[s%], s:{s:s%}}", "Name", line, name,
-	    "Names", line, name, "Labels", label, line + name + 1, value);
+	owner = line + name + 1 + value + 1;
+	if (owner + strspn(owner, DOCKER_LIST_NAME) != line + len)
+		return NULL;
+	return json_pack("{s:s%, s:[s%], s:{s:s%, s:s%}}", "Name", line, name,
+	    "Names", line, name, "Labels", label, line + name + 1, value,
+	    ENGINE_FILES_OWNER, owner, (size_t)(line + len - owner));
 }
 
 enum result
@@ -58,7 +63,7 @@ docker_list(const struct engine_files *files, const char *client,
     size_t detail_size)
 {
 	bool container = strcmp(kind, "container") == 0;
-	char filter[96], format[96];
+	char filter[96], format[128];
 	const char *argv[] = {client, kind, "ls", filter, format,
 	    container ? "--all" : NULL, NULL};
 	struct engine_call_spec call = {.files = files,
@@ -74,8 +79,9 @@ docker_list(const struct engine_files *files, const char *client,
 	*list_r = NULL;
 	(void)snprintf(filter, sizeof(filter), "--filter=label=%s", label);
 	(void)snprintf(format, sizeof(format),
-	    "--format={{.%s}}\t{{.Label \"%s\"}}", container ? "Names" : "Name",
-	    label);
+	    "--format={{.%s}}\t{{.Label \"%s\"}}\t{{.Label "
+	    "\"" ENGINE_FILES_OWNER "\"}}",
+	    container ? "Names" : "Name", label);
 	result =
 	    engine_call_wait(&call, &output, &len, NULL, detail_r, detail_size);
 	if (result == RESULT_OK)

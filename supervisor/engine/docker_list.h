@@ -13,12 +13,12 @@
 #include "supervisor/engine/engine_files.h"
 
 /* kind is "container" or "volume". The elements have Name, Names and Labels
- * (this label alone). Caller decrefs. */
+ * (this label, and whose it is, "" where nobody said). Caller decrefs. */
 enum result docker_list(const struct engine_files *files, const char *client,
     const char *kind, const char *label, json_t **list_r, char *detail_r,
     size_t detail_size);
 
-/* The reading alone: lines "NAME<TAB>VALUE". Pure. RESULT_BAD: another
+/* The reading alone: lines "NAME<TAB>VALUE<TAB>OWNER". Pure. RESULT_BAD: another
  * form. */
 enum result docker_list_parse(
     const char *text, const char *label, json_t **list_r);

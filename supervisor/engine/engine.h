@@ -36,6 +36,9 @@ struct engine {
 	const char *name;        /* in records: "container", "native" */
 	enum wiring_kind wiring; /* its best */
 	bool may_mux;            /* its client carries stdin and stdout */
+	/* Mounts, namespaces and volumes of a container are root's to see:
+	 * the engine is asked for them, before go. */
+	bool asks_engine;
 	/* The engine is there and limits can be had; first of all. */
 	enum result (*open)(const struct config *config,
 	    struct sandbox_plan *plan, struct sandbox_plan_fault *fault_r);
@@ -76,7 +79,7 @@ struct engine {
 };
 
 extern const struct engine engine_podman;
-extern const struct engine engine_docker;
+extern const struct engine engine_docker, engine_docker_group;
 extern const struct engine engine_native;
 extern const struct engine engine_oci, engine_oci_guest;
 

@@ -21,7 +21,9 @@ engine_container_open(const struct config *config, struct sandbox_plan *plan,
 	if (result != RESULT_OK)
 		return result;
 	if (plan->host.memory.kind == ENGINE_MEMORY_DOCKER)
-		plan->engine = &engine_docker;
+		plan->engine = engine_memory_by_group(&plan->host.memory)
+				   ? &engine_docker_group
+				   : &engine_docker;
 	plan->no_limits = !plan->host.memory.limits;
 	if (plan->no_limits && !config_override(config, "no_cgroup_limits"))
 		return sandbox_plan_fail(fault, RESULT_UNSUPPORTED,
@@ -53,6 +55,7 @@ engine_container_input(
 	input->kind = plan->kind;
 	input->package = plan->package;
 	input->id = plan->lock.id;
+	input->owner = host->files.owner;
 	input->image = plan->image;
 	input->memory = plan->limits.memory;
 	input->cpu_milli = plan->limits.cpu_milli;

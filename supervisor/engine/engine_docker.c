@@ -9,19 +9,38 @@
 
 #include "supervisor/engine/container_end.h"
 #include "supervisor/engine/engine_container.h"
+#include "supervisor/engine/engine_docker.h"
 #include "supervisor/engine/wall_table.h"
 #include "supervisor/init/init_connect.h"
 #include "supervisor/init/init_mux.h"
 #include "supervisor/sandbox_plan.h"
 
-static void
-engine_docker_wire(struct sandbox_plan *plan)
+enum result
+engine_docker_input(struct sandbox_plan *plan, struct sandbox_plan_fault *fault)
+{
+	enum result result = engine_container_input(plan, fault);
+
+	plan->input.dialect = RUN_ARGV_DOCKER;
+	plan->facts.docker = true;
+	return result;
+}
+
+void
+engine_docker_mount(struct sandbox_plan *plan)
 {
 	struct run_argv_input *input = &plan->input;
 
 	input->entrypoint = INIT_WIRING_PROGRAM;
 	input->mounts[input->mount_count++] =
 	    (struct run_argv_mount){plan->slot.volume, INIT_WIRING_DIR};
+}
+
+static void
+engine_docker_wire(struct sandbox_plan *plan)
+{
+	struct run_argv_input *input = &plan->input;
+
+	engine_docker_mount(plan);
 	plan->place =
 	    (struct wiring_place){.dir = plan->slot.dir, .uid = input->uid};
 	input->interactive = plan->wiring == WIRING_MUX;
@@ -33,13 +52,11 @@ static enum result
 engine_docker_prepare(struct sandbox_plan *plan,
     const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
 {
-	enum result result = engine_container_input(plan, fault);
+	enum result result = engine_docker_input(plan, fault);
 
 	(void)spec;
 	if (result != RESULT_OK)
 		return result;
-	plan->input.dialect = RUN_ARGV_DOCKER;
-	plan->facts.docker = true;
 	result = control_slot_take(
 	    &plan->host, &plan->slot, fault->detail, sizeof(fault->detail));
 	if (result != RESULT_OK) {
@@ -53,7 +70,7 @@ engine_docker_prepare(struct sandbox_plan *plan,
 
 /* Who connected is in the groups of the container that the engine said it
  * made for us: another container's process has no such id in its path. */
-static enum result
+enum result
 engine_docker_find(const struct sandbox_plan *plan, pid_t pid,
     struct cgroup *groups_r, char *detail_r, size_t detail_size)
 {
@@ -72,7 +89,7 @@ engine_docker_find(const struct sandbox_plan *plan, pid_t pid,
 
 /* The runtime adds the sandbox's own group once more; which one it is, is
  * seen from outside (init_check.h). */
-static void
+void
 engine_docker_expect(
     const struct sandbox_plan *plan, struct wall_table_expected *expected)
 {

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pwd.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -18,6 +19,8 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/policy/state_dir.h"
 
 /* Everything a containers.conf could bring into a container is said here,
  * because a key that is absent would fall back to a default. */
@@ -249,6 +252,32 @@ engine_files_make(const struct engine_files *files, char *detail_r, size_t size)
 	return result;
 }
 
+/* FNV-1a. Apart are one user's own places, not what an attacker names. */
+static uint64_t
+engine_files_mix(uint64_t sum, const char *text)
+{
+	for (size_t i = 0; i <= strlen(text); i++)
+		sum = (sum ^ (uint8_t)text[i]) * 0x100000001b3ULL;
+	return sum;
+}
+
+static enum result
+engine_files_own(struct engine_files *files)
+{
+	uint64_t sum = engine_files_mix(0xcbf29ce484222325ULL, files->dir);
+	struct json_fault unused = {""};
+	char home[STATE_DIR_PATH_MAX];
+
+	if (geteuid() != 0) {
+		if (config_home(home, sizeof(home), &unused) != RESULT_OK)
+			return RESULT_TOO_LONG;
+		sum = engine_files_mix(sum, home);
+	}
+	(void)snprintf(files->owner, sizeof(files->owner), "%lu-%016" PRIx64,
+	    (unsigned long)geteuid(), sum);
+	return RESULT_OK;
+}
+
 enum result
 engine_files_prepare(
     struct engine_files *files, char *detail_r, size_t detail_size)
@@ -275,7 +304,8 @@ engine_files_prepare(
 	result = engine_files_make(files, detail_r, detail_size);
 	if (result != RESULT_OK)
 		return result;
-	if (engine_files_environment(files) != RESULT_OK)
+	if (engine_files_environment(files) != RESULT_OK ||
+	    engine_files_own(files) != RESULT_OK)
 		return engine_files_fault(
 		    detail_r, detail_size, "HOME is too long a path");
 	return RESULT_OK;

@@ -15,6 +15,11 @@
 
 #define ENGINE_FILES_PATH_MAX 512U
 #define ENGINE_FILES_ENV_MAX 8U
+/* The label that says whose a thing of a shared daemon is: the user, and the
+ * places by which that user knows what is alive and needed (this directory;
+ * of an ordinary user AGENTNODE_HOME too). */
+#define ENGINE_FILES_OWNER "agentnode.owner"
+#define ENGINE_FILES_OWNER_MAX 32U
 
 struct engine_files {
 	char dir[ENGINE_FILES_PATH_MAX]; /* 0700, ours */
@@ -25,6 +30,7 @@ struct engine_files {
 	char uids[ENGINE_FILES_PATH_MAX + 32];   /* sandbox_uid.h */
 	char slots[ENGINE_FILES_PATH_MAX + 32];  /* control_slot.h */
 	char docker[ENGINE_FILES_PATH_MAX + 32]; /* Docker's own, empty */
+	char owner[ENGINE_FILES_OWNER_MAX];      /* of what a daemon keeps */
 	/* The engine's whole environment, NULL-terminated, points into
 	 * storage: never copy this structure. */
 	const char *envp[ENGINE_FILES_ENV_MAX];

@@ -92,6 +92,22 @@ engine_gc_run_list(const struct engine_host *host,
 	return result;
 }
 
+/* Another user's, or of another of this user's homes: what is alive and
+ * needed there is not known here. What root made before there was an owner
+ * is root's. */
+static bool
+engine_gc_run_is_foreign(const struct engine_host *host, const json_t *one)
+{
+	const char *owner = json_string_value(json_object_get(
+	    json_object_get(one, "Labels"), ENGINE_FILES_OWNER));
+
+	if (host->memory.kind != ENGINE_MEMORY_DOCKER)
+		return false; /* podman's store is one user's */
+	if (owner == NULL || owner[0] == '\0')
+		return geteuid() != 0;
+	return strcmp(owner, host->files.owner) != 0;
+}
+
 /* A sealed volume that some lockfile may name, or that cannot be looked at:
  * only one that is there without the list is known to be nobody's. */
 static bool
@@ -118,7 +134,7 @@ engine_gc_run_leftover(const struct engine_host *host,
 
 	if (json_is_array(name))
 		name = json_array_get(name, 0);
-	if (run == NULL)
+	if (run == NULL || engine_gc_run_is_foreign(host, one))
 		return NULL;
 	if (strcmp(kind->label, CONTROL_SLOT_LABEL) == 0)
 		return control_slot_is_held(&host->files, run)

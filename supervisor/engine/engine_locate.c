@@ -14,7 +14,6 @@
 
 #include "supervisor/engine/cgroup.h"
 #include "supervisor/engine/run_lock.h"
-#include "supervisor/sandbox_plan.h"
 
 /* "NSpid:\t4711\t1": of two namespaces, and 1 in the inner one. */
 static bool
@@ -78,15 +77,15 @@ engine_locate_groups(const char *dir, pid_t *pid_r)
 }
 
 enum result
-engine_locate(const struct sandbox_plan *plan, pid_t *pid_r, char *detail_r,
-    size_t detail_size)
+engine_locate(const struct engine_files *files, const char *run, pid_t *pid_r,
+    char *detail_r, size_t detail_size)
 {
 	char id[RUN_LOCK_CONTAINER_MAX];
 	struct cgroup cgroup;
 	unsigned count = 0;
 
 	*pid_r = 0;
-	run_lock_container(&plan->host.files, plan->lock.id, id);
+	run_lock_container(files, run, id);
 	cgroup_find_id(id, &cgroup);
 	if (cgroup.count > 0)
 		count = engine_locate_groups(cgroup.dirs[0].path, pid_r);

@@ -72,6 +72,12 @@ engine_memory_key(const char *choice, char *key_r, size_t size)
 		    programs[i], key_r + used, size - used);
 }
 
+bool
+engine_memory_by_group(const struct engine_memory *memory)
+{
+	return memory->kind == ENGINE_MEMORY_DOCKER && geteuid() != 0;
+}
+
 static void
 engine_memory_text(const json_t *object, const char *key, char *text_r,
     size_t size, struct json_fault *fault)

@@ -51,6 +51,9 @@ void engine_memory_load(struct engine_memory *memory_r, const char *choice);
 enum result engine_memory_save(
     const struct engine_memory *memory, struct json_fault *fault);
 void engine_memory_clear(struct engine_memory *memory);
+/* Docker, used by somebody who is not root: what is root's on this machine
+ * (volumes, control groups) is looked at and ended by way of the daemon. */
+bool engine_memory_by_group(const struct engine_memory *memory);
 /* Look at the image store (graph_root is set): another one than the images
  * were checked in, and they are forgotten. Before they are asked for. */
 void engine_memory_look(struct engine_memory *memory);

@@ -18,7 +18,9 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/docker_layout.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/run_lock.h"
 
 #define IMAGE_LAYOUT_PATH_MAX 4096U
 #define IMAGE_LAYOUT_TIMEOUT_MS 60000U
@@ -125,39 +127,77 @@ image_layout_type(mode_t mode)
 	return "a special file";
 }
 
+/* One row of the table, found as said. */
+static enum result
+image_layout_row(size_t i, enum result found, mode_t mode, const char *why,
+    const char *image, char *detail_r, size_t size)
+{
+	const char *path = image_layout_table[i].path;
+	enum image_layout_kind kind = image_layout_table[i].kind;
+
+	if (found == RESULT_NOT_FOUND ||
+	    (found == RESULT_OK && image_layout_fits(kind, mode)))
+		return RESULT_OK;
+	if (found != RESULT_OK) {
+		(void)snprintf(detail_r, size,
+		    "/%s of image %s cannot be looked at in the engine's "
+		    "store: %s",
+		    path, image, why);
+		return RESULT_UNSUPPORTED;
+	}
+	(void)snprintf(detail_r, size,
+	    "image %s carries /%s as %s: it must be %s; use an image without",
+	    image, path, image_layout_type(mode),
+	    kind == IMAGE_LAYOUT_DIR ? "a directory" : "a file");
+	return RESULT_REFUSED;
+}
+
+#define IMAGE_LAYOUT_ROWS \
+	(sizeof(image_layout_table) / sizeof(image_layout_table[0]))
+
 enum result
 image_layout_judge(const char *const *layers, size_t count, const char *image,
     char *detail_r, size_t detail_size)
 {
-	size_t rows =
-	    sizeof(image_layout_table) / sizeof(image_layout_table[0]);
+	enum result result = RESULT_OK;
 
-	for (size_t i = 0; i < rows; i++) {
-		const char *path = image_layout_table[i].path;
-		enum image_layout_kind kind = image_layout_table[i].kind;
-		struct stat info;
-		enum result result =
-		    image_layout_find(layers, count, path, &info);
+	for (size_t i = 0; i < IMAGE_LAYOUT_ROWS && result == RESULT_OK; i++) {
+		struct stat info = {.st_mode = 0};
+		enum result found = image_layout_find(
+		    layers, count, image_layout_table[i].path, &info);
 
-		if (result == RESULT_NOT_FOUND ||
-		    (result == RESULT_OK &&
-			image_layout_fits(kind, info.st_mode)))
-			continue;
-		if (result != RESULT_OK) {
-			(void)snprintf(detail_r, detail_size,
-			    "/%s of image %s cannot be looked at in the "
-			    "engine's store: %s",
-			    path, image, strerror(errno));
-			return RESULT_UNSUPPORTED;
-		}
-		(void)snprintf(detail_r, detail_size,
-		    "image %s carries /%s as %s: it must be %s; use an image "
-		    "without",
-		    image, path, image_layout_type(info.st_mode),
-		    kind == IMAGE_LAYOUT_DIR ? "a directory" : "a file");
-		return RESULT_REFUSED;
+		result = image_layout_row(i, found, info.st_mode,
+		    strerror(errno), image, detail_r, detail_size);
 	}
-	return RESULT_OK;
+	return result;
+}
+
+/* By way of the daemon: what a container of it would have. */
+static enum result
+image_layout_ask(const struct engine_files *files,
+    const struct engine_memory *memory, const char *image, char *detail_r,
+    size_t detail_size)
+{
+	struct docker_layout layout = {.files = files, .memory = memory};
+	char why[256] = "";
+	struct run_lock lock;
+	enum result result = run_lock_new(files, &lock);
+
+	if (result != RESULT_OK)
+		return result;
+	result = docker_layout_begin(
+	    &layout, image, lock.id, detail_r, detail_size);
+	for (size_t i = 0; i < IMAGE_LAYOUT_ROWS && result == RESULT_OK; i++) {
+		mode_t type = 0;
+		enum result found = docker_layout_look(&layout,
+		    image_layout_table[i].path, &type, why, sizeof(why));
+
+		result = image_layout_row(
+		    i, found, type, why, image, detail_r, detail_size);
+	}
+	docker_layout_end(&layout);
+	run_lock_end(files, &lock);
+	return result;
 }
 
 /* "a:b:c" of the overlay driver into layers, in place. */
@@ -267,6 +307,9 @@ image_layout_check(const struct engine_files *files,
 	const json_t *driver = json_object_get(inspect, "GraphDriver");
 	const char *name = json_string_value(json_object_get(driver, "Name"));
 
+	if (engine_memory_by_group(memory))
+		return image_layout_ask(
+		    files, memory, image, detail_r, detail_size);
 	if (name != NULL &&
 	    (strcmp(name, "overlay") == 0 || strcmp(name, "overlay2") == 0))
 		return image_layout_overlay(json_object_get(driver, "Data"),

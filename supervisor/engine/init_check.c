@@ -215,7 +215,7 @@ init_check_helper(pid_t pid, const struct init_check_helper *helper,
 }
 
 enum result
-init_check(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
+init_check_seen(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
 {
 	char path[64], *status = NULL;
 	size_t len = 0;
@@ -231,7 +231,16 @@ init_check(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
 		    detail_r, detail_size, "its status cannot be read");
 	result = init_check_status(status, uid, detail_r, detail_size);
 	free(status);
-	if (result == RESULT_OK)
-		result = init_check_spaces(pid, detail_r, detail_size);
 	return result;
+}
+
+enum result
+init_check(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
+{
+	enum result result =
+	    init_check_seen(pid, uid, detail_r, detail_size);
+
+	return result == RESULT_OK
+		   ? init_check_spaces(pid, detail_r, detail_size)
+		   : result;
 }

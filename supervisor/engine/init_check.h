@@ -21,6 +21,11 @@
 enum result init_check(
     pid_t pid, uint32_t uid, char *detail_r, size_t detail_size);
 
+/* The same without the namespaces: what the kernel shows of it to a user who
+ * is neither root nor its own. */
+enum result init_check_seen(
+    pid_t pid, uint32_t uid, char *detail_r, size_t detail_size);
+
 /* The judgement of the text of /proc/PID/status. Pure. */
 enum result init_check_status(
     const char *status, uint32_t uid, char *detail_r, size_t detail_size);

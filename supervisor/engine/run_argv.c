@@ -10,6 +10,8 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "supervisor/engine/engine_files.h"
+
 #define RUN_ARGV_TEXT_MAX 512U
 
 static enum result run_argv_word(struct run_argv *argv, const char *format, ...)
@@ -258,6 +260,14 @@ run_argv_identity(struct run_argv *argv, const struct run_argv_input *input)
 	if (result == RESULT_OK)
 		result = run_argv_word(
 		    argv, "--label=agentnode.package=%s", input->package);
+	/* A daemon has those of all its users. */
+	if (result == RESULT_OK && input->dialect == RUN_ARGV_DOCKER &&
+	    input->owner != NULL)
+		result = run_argv_is_name(input->owner)
+			     ? run_argv_word(argv,
+				   "--label=" ENGINE_FILES_OWNER "=%s",
+				   input->owner)
+			     : RESULT_BAD;
 	/* Written before the runtime is called: whatever dies then, what the
 	 * runtime keeps of the container can be found. */
 	if (result == RESULT_OK)

@@ -57,6 +57,7 @@ struct run_argv_input {
 	const char *hooks, *mounts_conf, *seccomp; /* absolute paths */
 	const char *id_file; /* absolute; the engine writes its id there */
 	const char *kind, *package, *id; /* id: 16 hex digits */
+	const char *owner; /* Docker: whose it is (engine_files.h), or NULL */
 	const char *image; /* NAME@sha256:<64 hex>; Docker: or its id */
 	uint32_t uid, gid;
 	uint64_t memory;

@@ -21,13 +21,16 @@
 #include "supervisor/child.h"
 #include "supervisor/engine/cgroup.h"
 #include "supervisor/engine/control_slot.h"
+#include "supervisor/engine/docker_program.h"
 #include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_locate.h"
 #include "supervisor/engine/engine_words.h"
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/engine/sandbox_uid.h"
 #include "supervisor/engine/wiring.h"
 #include "supervisor/init/init_connect.h"
+#include "supervisor/init/init_mux.h"
 
 #define RUNTIME_PROBE_TIMEOUT_MS 30000U
 #define RUNTIME_PROBE_KILLS 1000
@@ -46,6 +49,7 @@ struct runtime_probe_try {
 	bool limits;
 	struct cgroup cgroup;
 	const struct engine_host *docker; /* else NULL */
+	bool by_group;                    /* docker's, by mux */
 	const char *run;                  /* id */
 	struct control_slot slot;         /* docker's */
 	uint32_t uid;
@@ -77,8 +81,12 @@ runtime_probe_on_hello(pid_t pid, void *context)
 	const struct cgroup_limits limits = {
 	    RUNTIME_PROBE_MEMORY, RUNTIME_PROBE_PIDS, RUNTIME_PROBE_CPU_MILLI};
 	struct runtime_probe_try *try = context;
+	enum result result = RESULT_OK;
 
-	if (runtime_probe_find(try, pid) == RESULT_OK) {
+	if (pid == 0)
+		result = engine_locate(&try->docker->files, try->run, &pid,
+		    try->detail, try->detail_size);
+	if (result == RESULT_OK && runtime_probe_find(try, pid) == RESULT_OK) {
 		try->started = true;
 		try->detail[0] = '\0';
 		try->limits = cgroup_check_limits(&try->cgroup, &limits,
@@ -128,6 +136,14 @@ runtime_probe_on_status(const struct init_status *status, void *context)
 	(void)context;
 }
 
+static const char *
+runtime_probe_sandbox(void *context)
+{
+	const struct runtime_probe_try *try = context;
+
+	return try->run;
+}
+
 static void
 runtime_probe_on_client(const struct engine_call_end *end, void *context)
 {
@@ -135,7 +151,7 @@ runtime_probe_on_client(const struct engine_call_end *end, void *context)
 	struct runtime_probe_try *try = context;
 
 	/* init's word is still to come. */
-	if (try->docker != NULL && end->exit_code == 0) {
+	if (try->docker != NULL && !try->by_group && end->exit_code == 0) {
 		(void)snprintf(try->detail, try->detail_size,
 		    "the container started, but its init did not connect");
 		(void)event_base_loopexit(try->base, &patience);
@@ -157,7 +173,9 @@ runtime_probe_dialect(
 		return;
 	input->dialect = RUN_ARGV_DOCKER;
 	input->entrypoint = INIT_WIRING_PROGRAM;
-	input->init_word = INIT_WORD_VOLUME;
+	input->owner = try->docker->files.owner;
+	input->interactive = try->by_group;
+	input->init_word = try->by_group ? INIT_MUX_WORD : INIT_WORD_VOLUME;
 	input->mounts[input->mount_count++] =
 	    (struct run_argv_mount){try->slot.volume, INIT_WIRING_DIR};
 }
@@ -208,13 +226,15 @@ runtime_probe_start(struct runtime_probe_try *try,
 	static const struct wiring_handlers handlers = {runtime_probe_on_hello,
 	    runtime_probe_on_listener, runtime_probe_on_report,
 	    runtime_probe_on_tree, runtime_probe_on_status,
-	    runtime_probe_on_wiring_end, NULL};
+	    runtime_probe_on_wiring_end, runtime_probe_sandbox};
 	static const struct init_setup setup = {
 	    .record = {.magic = INIT_MAGIC,
 		.version = INIT_PROTOCOL_VERSION,
 		.type = INIT_SETUP}};
 	static const int streams[3] = {-1, -1, -1};
-	const struct wiring_place place = {try->slot.dir, try->uid};
+	const struct wiring_place there = {.program_is_there = true};
+	const struct wiring_place place = {
+	    .dir = try->slot.dir, .uid = try->uid};
 	struct wiring_pass pass;
 	struct engine_call_spec call = {.files = &host->files,
 	    .argv = argv->words,
@@ -224,15 +244,20 @@ runtime_probe_start(struct runtime_probe_try *try,
 	    .output_max = 65536,
 	    .timeout_ms = RUNTIME_PROBE_TIMEOUT_MS,
 	    .hide_unified = host->memory.hide_unified};
+	enum wiring_kind kind =
+	    try->docker != NULL ? WIRING_VOLUME : WIRING_FD;
 	enum result result = wiring_new(try->base,
-	    try->docker != NULL ? WIRING_VOLUME : WIRING_FD, &place, &setup,
-	    &handlers, try, &try->wiring, try->detail, try->detail_size);
+	    try->by_group ? WIRING_MUX : kind, try->by_group ? &there : &place,
+	    &setup, &handlers, try, &try->wiring, try->detail,
+	    try->detail_size);
 
 	if (result == RESULT_OK)
 		result = wiring_pass(try->wiring, streams, &pass);
 	if (result != RESULT_OK)
 		return result;
 	call.pass_count = pass.count;
+	call.stdin_fd = pass.stdin_fd;
+	call.stdout_fd = pass.stdout_fd;
 	result = engine_call_start(
 	    try->base, &call, runtime_probe_on_client, try, &try->call);
 	if (result != RESULT_OK)
@@ -292,6 +317,7 @@ runtime_probe_one(const char *image, uint32_t uid, struct run_lock *lock,
 {
 	bool docker = host->memory.kind == ENGINE_MEMORY_DOCKER;
 	struct runtime_probe_try try = {.docker = docker ? host : NULL,
+	    .by_group = engine_memory_by_group(&host->memory),
 	    .run = lock->id,
 	    .slot = {.fd = -1},
 	    .uid = uid,
@@ -299,10 +325,15 @@ runtime_probe_one(const char *image, uint32_t uid, struct run_lock *lock,
 	    .detail_size = size};
 	struct run_argv *argv = calloc(1, sizeof(*argv));
 	struct run_lock_facts facts = {.name = "", .docker = docker};
+	struct volume_check_one unused;
 	enum result result = argv == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 
 	if (result == RESULT_OK && docker)
-		result = control_slot_take(host, &try.slot, detail_r, size);
+		result = try.by_group
+			     ? docker_program_take(host, image, lock->id,
+				   &try.slot, &unused, detail_r, size)
+			     : control_slot_take(
+				   host, &try.slot, detail_r, size);
 	if (result == RESULT_OK)
 		result = runtime_probe_argv(&try, host, image, argv);
 	if (result == RESULT_OK) {

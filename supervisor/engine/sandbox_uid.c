@@ -7,11 +7,14 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <sys/file.h>
 #include <sys/random.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include "common/fd.h"
@@ -29,6 +32,29 @@ sandbox_uid_has_process(uint32_t uid)
 {
 	errno = 0;
 	return getpriority(PRIO_USER, uid) != -1 || errno != ESRCH;
+}
+
+/* Each user has a folder of locks, but the numbers are the machine's: a name
+ * of the kernel's is held beside, by whoever it is. It goes with its holder;
+ * somebody who takes names for nothing makes a start fail, no more. */
+static enum result
+sandbox_uid_name(struct sandbox_uid *uid)
+{
+	struct sockaddr_un address = {.sun_family = AF_UNIX};
+	int len = snprintf(address.sun_path + 1, sizeof(address.sun_path) - 1,
+	    "agentnode-uid-%u", uid->uid);
+	int error;
+
+	uid->name = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+	if (uid->name < 0)
+		return RESULT_SYSTEM;
+	if (bind(uid->name, (const struct sockaddr *)&address,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			    (size_t)len)) == 0)
+		return RESULT_OK;
+	error = errno;
+	fd_close(&uid->name);
+	return error == EADDRINUSE ? RESULT_EXISTS : RESULT_SYSTEM;
 }
 
 static enum result
@@ -61,7 +87,7 @@ sandbox_uid_take(const struct engine_files *files, uint32_t base, bool rootless,
 	uint32_t range =
 	    rootless ? SANDBOX_UID_ROOTLESS_RANGE : SANDBOX_UID_RANGE;
 
-	uid_r->fd = -1;
+	uid_r->fd = uid_r->name = -1;
 	for (int tries = 0; tries < SANDBOX_UID_TRIES; tries++) {
 		enum result result;
 		uint32_t draw;
@@ -73,8 +99,12 @@ sandbox_uid_take(const struct engine_files *files, uint32_t base, bool rootless,
 			return result;
 		if (result != RESULT_OK)
 			continue;
-		if (rootless || !sandbox_uid_has_process(uid_r->uid))
+		if (rootless)
 			return RESULT_OK;
+		result = sandbox_uid_name(uid_r);
+		if (result == RESULT_OK && !sandbox_uid_has_process(uid_r->uid))
+			return RESULT_OK;
+		fd_close(&uid_r->name);
 		fd_close(&uid_r->fd); /* a leftover: keep its file */
 	}
 	return RESULT_EXISTS;
@@ -86,5 +116,6 @@ sandbox_uid_end(struct sandbox_uid *uid)
 	if (uid->fd < 0)
 		return;
 	(void)unlink(uid->path);
+	fd_close(&uid->name);
 	fd_close(&uid->fd);
 }

@@ -17,6 +17,7 @@
 
 struct sandbox_uid {
 	int fd;       /* the lock that keeps it ours; -1: none */
+	int name;     /* the same among all users of the machine; -1: none */
 	uint32_t uid; /* as the container sees it */
 	char path[ENGINE_FILES_PATH_MAX + 64];
 };

@@ -6,14 +6,18 @@
  */
 #include "supervisor/engine/volume_check.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/child.h"
+#include "supervisor/engine/engine_call.h"
+#include "supervisor/engine/engine_host.h"
 #include "supervisor/engine/volume_seal.h"
 #include "supervisor/unpack/unpack_jobs.h"
 
@@ -22,6 +26,10 @@ struct volume_check {
 	struct volume_check_one volumes[VOLUME_CHECK_MAX];
 	size_t count, next;
 	bool fast, finished;
+	struct event_base *base;
+	const struct engine_host *host;
+	struct engine_call *reader; /* the engine's client, of a place */
+	char said[200];             /* its complaint */
 	struct volume_seal seal;
 	/* Of the volume that is looked at: the fingerprint it should have,
 	 * "" while its content is read. */
@@ -59,20 +67,74 @@ volume_check_id(const struct volume_check *check)
 	return 2 * check->next + (check->stat[0] != '\0' ? 1 : 2);
 }
 
-static void
-volume_check_send(struct volume_check *check)
+/* What is asked of a folder. */
+static json_t *
+volume_check_folder(const struct volume_check *check)
 {
 	bool content = check->stat[0] == '\0';
-	struct ipc_message message;
-	enum result result;
 
-	check->asked_ms = event_loop_now_ms();
-	ipc_message_init(&message, IPC_WORK, volume_check_id(check));
-	message.body = json_pack("{s:s, s:{s:i, s:I, s:I, s:b}}", "job",
+	return json_pack("{s:s, s:{s:i, s:I, s:I, s:b}}", "job",
 	    content ? UNPACK_JOB_HASH_TREE : UNPACK_JOB_STAT_TREE, "options",
 	    "root", (int)check->next, "max_bytes", (json_int_t)UNPACK_BYTES_MAX,
 	    "max_files", (json_int_t)UNPACK_FILES_MAX, "seal",
 	    content && check->fast);
+}
+
+static void
+volume_check_on_reader(const struct engine_call_end *end, void *context)
+{
+	struct volume_check *check = context;
+
+	/* What it wrote is judged by what it is; this is for the sentence. */
+	if (end->exit_code != 0)
+		(void)snprintf(
+		    check->said, sizeof(check->said), ": %.190s", end->error);
+}
+
+/* What is asked of a place, and its tar on the way to who answers. */
+static json_t *
+volume_check_place(struct volume_check *check, int *tar_r)
+{
+	const char *argv[] = {check->host->memory.client, "cp", "--",
+	    check->volumes[check->next].place, "-", NULL};
+	struct engine_call_spec spec = {.files = &check->host->files,
+	    .argv = argv,
+	    .stdin_fd = -1,
+	    .output_max = 65536};
+	int ends[2];
+
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		return NULL;
+	*tar_r = ends[0];
+	spec.stdout_fd = ends[1];
+	engine_call_free(&check->reader);
+	if (engine_call_start(check->base, &spec, volume_check_on_reader, check,
+		&check->reader) != RESULT_OK)
+		fd_close(tar_r);
+	fd_close(&ends[1]);
+	if (*tar_r < 0)
+		return NULL;
+	/* The first part of each name is the folder's own. */
+	return json_pack("{s:s, s:{s:i, s:I, s:I}}", "job",
+	    UNPACK_JOB_HASH_ARCHIVE, "options", "strip", 1, "max_bytes",
+	    (json_int_t)UNPACK_BYTES_MAX, "max_files",
+	    (json_int_t)UNPACK_FILES_MAX);
+}
+
+static void
+volume_check_send(struct volume_check *check)
+{
+	struct ipc_message message;
+	enum result result;
+	int tar = -1;
+
+	check->asked_ms = event_loop_now_ms();
+	ipc_message_init(&message, IPC_WORK, volume_check_id(check));
+	message.body = check->volumes[check->next].place[0] == '\0'
+			   ? volume_check_folder(check)
+			   : volume_check_place(check, &tar);
+	if (tar >= 0)
+		message.fds[message.fd_count++] = tar;
 	result = message.body == NULL ? RESULT_NO_MEMORY
 				      : child_send(check->child, &message);
 	ipc_message_clear(&message);
@@ -87,7 +149,8 @@ volume_check_ask(struct volume_check *check)
 {
 	const struct volume_check_one *volume = &check->volumes[check->next];
 
-	if (!check->fast || volume_seal_read(&check->seal, volume->volume,
+	if (!check->fast || volume->place[0] != '\0' ||
+	    volume_seal_read(&check->seal, volume->volume,
 				volume->hash, check->stat) != RESULT_OK)
 		check->stat[0] = '\0';
 	volume_check_send(check);
@@ -127,6 +190,10 @@ volume_check_remember(struct volume_check *check, const json_t *answer)
 	const char *why =
 	    json_string_value(json_object_get(answer, "unsealed"));
 
+	if (volume->place[0] != '\0') {
+		volume_check_log(check, "content", "by_engine");
+		return;
+	}
 	if (stat != NULL && volume_seal_write(&check->seal, volume->volume,
 				volume->hash, stat) != RESULT_OK)
 		why = "not_written";
@@ -151,8 +218,9 @@ volume_check_on_hash(struct volume_check *check, const json_t *body)
 	if (hash == NULL || strcmp(hash, volume->hash) != 0) {
 		(void)snprintf(detail, sizeof(detail),
 		    "volume %s has hash %.71s, not the sealed %s: install the "
-		    "package again",
-		    volume->volume, hash != NULL ? hash : "none", volume->hash);
+		    "package again%s",
+		    volume->volume, hash != NULL ? hash : "none", volume->hash,
+		    check->said);
 		volume_seal_forget(&check->seal, volume->volume);
 		volume_check_finish(check, RESULT_MISMATCH, detail);
 		return;
@@ -186,8 +254,9 @@ volume_check_on_message(
 		return;
 	}
 	text = json_string_value(json_object_get(message->body, "detail"));
-	(void)snprintf(detail, sizeof(detail), "volume %s cannot be hashed: %s",
-	    check->volumes[check->next].volume, text != NULL ? text : "");
+	(void)snprintf(detail, sizeof(detail), "volume %s cannot be hashed: %s%s",
+	    check->volumes[check->next].volume, text != NULL ? text : "",
+	    check->said);
 	volume_check_finish(check, RESULT_BAD, detail);
 }
 
@@ -209,14 +278,15 @@ volume_check_spawn(struct volume_check *check, struct event_base *base,
 	    volume_check_on_message, volume_check_on_end};
 	int fds[VOLUME_CHECK_MAX + 1] = {log_fd};
 	struct child_spec spec = {.role = IPC_UNPACK,
-	    .config_fds = fds,
-	    .config_fd_count = check->count + 1};
+	    .config_fds = fds};
+	size_t roots = check->host == NULL ? check->count : 0;
 	enum result result;
 
-	for (size_t i = 0; i < check->count; i++)
+	for (size_t i = 0; i < roots; i++)
 		fds[i + 1] = check->volumes[i].dir_fd;
+	spec.config_fd_count = roots + 1;
 	spec.config = json_pack("{s:{s:i, s:b}}", "options", "roots",
-	    (int)check->count, "no_landlock", no_landlock);
+	    (int)roots, "no_landlock", no_landlock);
 	if (spec.config == NULL)
 		return RESULT_NO_MEMORY;
 	result = child_start(base, &spec, &handlers, check, &check->child);
@@ -254,6 +324,8 @@ volume_check_start(struct event_base *base,
 	check->done = done;
 	check->context = context;
 	check->fast = spec->fast;
+	check->base = base;
+	check->host = spec->host;
 	volume_check_seals(check);
 	result =
 	    volume_check_spawn(check, base, spec->log_fd, spec->no_landlock);
@@ -276,6 +348,7 @@ volume_check_free(struct volume_check **check)
 	if (gone == NULL)
 		return;
 	*check = NULL;
+	engine_call_free(&gone->reader);
 	child_free(&gone->child);
 	volume_seal_close(&gone->seal);
 	for (size_t i = 0; i < gone->count; i++)

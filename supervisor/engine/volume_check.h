@@ -15,13 +15,17 @@
 
 #include "common/result.h"
 
-#define VOLUME_CHECK_MAX 4U
+#define VOLUME_CHECK_MAX 5U /* a package's, and init's own */
+#define VOLUME_CHECK_PLACE_MAX 256U
 #define VOLUME_CHECK_HASH_MAX 72U /* "sha256:" 64 hex NUL */
 
 struct volume_check; /* opaque */
 
 struct volume_check_one {
-	int dir_fd; /* owned by the check once started */
+	int dir_fd; /* owned by the check once started; -1: place */
+	/* Where the folder is not ours to open: "CONTAINER:/PATH", which
+	 * Docker's daemon reads out as a tar, every time. "": dir_fd. */
+	char place[VOLUME_CHECK_PLACE_MAX];
 	char volume[128];
 	char hash[VOLUME_CHECK_HASH_MAX]; /* what it must be */
 };
@@ -31,7 +35,10 @@ struct volume_check_one {
 typedef void volume_check_done(
     enum result result, const char *detail, void *context);
 
+struct engine_host; /* supervisor/engine/engine_host.h */
+
 struct volume_check_spec {
+	const struct engine_host *host; /* of places; else NULL; borrowed */
 	const struct volume_check_one *volumes; /* copied */
 	size_t count;
 	int log_fd;       /* borrowed */

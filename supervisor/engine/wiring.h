@@ -30,6 +30,8 @@ enum wiring_kind {
 struct wiring_place {
 	const char *dir; /* the volume's folder on the host */
 	uint32_t uid;    /* init's, which alone may connect */
+	/* mux, and init is in a volume already: there is no folder. */
+	bool program_is_there;
 };
 
 /* Its word in sandbox.wiring and in records. */

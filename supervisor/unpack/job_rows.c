@@ -152,16 +152,32 @@ job_rows_tree_to_tar(struct job_options *job)
 }
 
 static enum result
-job_rows_archive(struct job_options *job, const struct tree_sink *sink)
+job_rows_archive_how(struct job_options *job, const struct tree_sink *sink,
+    const struct tree_check_spec *how)
 {
-	static const struct tree_check_spec how = {.make_parents = true};
 	struct tree_check *check = NULL;
-	enum result result = job_rows_check(job, sink, &how, &check);
+	enum result result = job_rows_check(job, sink, how, &check);
 
 	if (result != RESULT_OK)
 		return result;
 	return job_rows_total(job, check,
 	    archive_source_read(job->io, job->fds[0], &job->archive, check));
+}
+
+static enum result
+job_rows_archive(struct job_options *job, const struct tree_sink *sink)
+{
+	static const struct tree_check_spec how = {.make_parents = true};
+
+	return job_rows_archive_how(job, sink, &how);
+}
+
+static enum result
+job_rows_hash_archive(struct job_options *job)
+{
+	static const struct tree_check_spec how = {.keep_mode = true};
+
+	return job_rows_archive_how(job, NULL, &how);
 }
 
 static enum result
@@ -385,6 +401,8 @@ const struct job_table_row job_rows[] = {
 	job_rows_archive_to_tar},
     {UNPACK_JOB_ARCHIVE_TO_TREE, JOB_OPTIONS_ARCHIVE, 2,
 	job_rows_archive_to_tree},
+    {UNPACK_JOB_HASH_ARCHIVE, JOB_OPTIONS_ARCHIVE, 1,
+	job_rows_hash_archive},
     {UNPACK_JOB_HASH_FILE, 0, 1, job_rows_hash_file},
     {UNPACK_JOB_NPM_DESCRIBE, JOB_OPTIONS_ROOT | JOB_OPTIONS_PACKAGE, 1,
 	job_rows_npm_describe},

@@ -26,6 +26,8 @@
  *                 "links":[{"path","target"}]?}
  *                                         fds: in (tar, tar.gz, zip), out
  * archive_to_tree  the same, out is a tree stream
+ * hash_archive   the same without out; modes are judged as they are, as
+ *                hash_tree does: a sealed tree that an engine read out
  * hash_file      {}                       fds: in; only "max_bytes"; answers
  *                                         {"sha256","sha512" (hex),"bytes"}
  * npm_describe   {"root":i,"package":name,"version":v}
@@ -73,6 +75,7 @@
 #define UNPACK_JOB_ARCHIVE_TO_TAR "archive_to_tar"
 #define UNPACK_JOB_ARCHIVE_TO_TREE "archive_to_tree"
 #define UNPACK_JOB_HASH_FILE "hash_file"
+#define UNPACK_JOB_HASH_ARCHIVE "hash_archive"
 #define UNPACK_JOB_NPM_DESCRIBE "npm_describe"
 #define UNPACK_JOB_PIP_DESCRIBE "pip_describe"
 #define UNPACK_JOB_DIR_DESCRIBE "dir_describe"
