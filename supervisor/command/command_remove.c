@@ -234,24 +234,21 @@ command_remove_seal(const char *name)
 
 /* The engine says that it is gone, and so does its folder. */
 static enum result
-command_remove_from(const struct engine_host *host, const char *name,
+command_remove_from(const struct engine_host *host, const struct volume *volume,
     struct install_fault *fault)
 {
-	enum result result = volume_remove(host, name, fault);
-	struct volume volume;
-	int fd = -1, len;
+	enum result result = volume_remove(host, volume->name, fault);
 
 	if (result != RESULT_OK && result != RESULT_NOT_FOUND)
 		return result;
-	command_remove_seal(name);
-	len = snprintf(volume.path, sizeof(volume.path), "%s/%s/_data",
-	    host->memory.volume_path, name);
-	if (len > 0 && (size_t)len < sizeof(volume.path) &&
-	    volume_open(&volume, &fd) == RESULT_NOT_FOUND)
+	command_remove_seal(volume->name);
+	result = volume_find(host, volume);
+	if (result == RESULT_NOT_FOUND) {
+		volume_forget_users(host, volume);
 		return RESULT_OK;
-	fd_close(&fd);
+	}
 	return install_fault_set(fault, RESULT_SYSTEM, "volume_failed",
-	    "the volume %s is still at %s", name, volume.path);
+	    "the volume %s is still at %s", volume->name, volume->path);
 }
 
 /* Unless another lockfile names it: both under the lock of its users. */
@@ -265,9 +262,17 @@ command_remove_unused(struct command_remove *remove,
 	const char *other;
 	enum result result;
 
-	(void)snprintf(volume.path, sizeof(volume.path), "%s/%s/_data",
-	    host->memory.volume_path, remove->volume);
-	result = volume_users_begin(&volume, &users, &why);
+	if (!volume_is_ours(host, remove->volume)) {
+		(void)command_error(COMMAND_DONE,
+		    "volume %s stays: another user or AGENTNODE_HOME made it",
+		    remove->volume);
+		remove->volume[0] = '\0';
+		return RESULT_OK;
+	}
+	users = (struct volume_users){.dir = {.fd = -1}, .lock = -1};
+	result = volume_place(host, remove->volume, &volume);
+	if (result == RESULT_OK)
+		result = volume_users_begin(&volume, &users, &why);
 	if (result == RESULT_OK &&
 	    (other = volume_users_other(
 		 &users, remove->lockfile, remove->volume)) != NULL) {
@@ -275,7 +280,7 @@ command_remove_unused(struct command_remove *remove,
 		    "volume %s stays: %s names it too", remove->volume, other);
 		remove->volume[0] = '\0';
 	} else if (result == RESULT_OK || result == RESULT_NOT_FOUND)
-		result = command_remove_from(host, remove->volume, fault);
+		result = command_remove_from(host, &volume, fault);
 	else
 		(void)install_fault_set(fault, result, "volume_failed",
 		    "its volume %s stays: %s", remove->volume, why.text);

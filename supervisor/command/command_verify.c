@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/engine/engine_host.h"
+#include "supervisor/engine/volume_ask.h"
 #include "supervisor/engine/volume_check.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/policy/config.h"
@@ -142,7 +143,8 @@ command_verify_hash(struct command_verify *verify, const char *name,
 	volume_check_free(&check);
 }
 
-/* Where the engine would mount it from, which must be what is recorded. */
+/* Where the engine would mount it from, which must be what is recorded; -1
+ * and RESULT_OK: the engine is asked for it. */
 static int
 command_verify_folder(const struct command_verify *verify, const json_t *entry,
     const char *name, struct command_verify_one *one)
@@ -164,7 +166,7 @@ command_verify_folder(const struct command_verify *verify, const json_t *entry,
 		(void)snprintf(one->detail, sizeof(one->detail),
 		    "it is recorded at %.200s, but the engine mounts %.200s",
 		    recorded, path);
-	} else {
+	} else if (!engine_memory_by_group(&verify->host.memory)) {
 		fd =
 		    open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 		one->result = fd >= 0 ? RESULT_OK : RESULT_NOT_FOUND;
@@ -232,7 +234,11 @@ command_verify_entry(
 		return;
 	}
 	fd = command_verify_folder(verify, entry, name, &one);
-	if (fd >= 0)
+	if (fd < 0 && one.result == RESULT_OK)
+		one.result = volume_ask(verify->config, &verify->host,
+		    config_text(verify->config, "sandbox.image"), name, hash,
+		    one.detail, sizeof(one.detail));
+	else if (fd >= 0)
 		command_verify_hash(verify, name, hash, fd, &one);
 	if (one.result == RESULT_OK)
 		command_verify_row(

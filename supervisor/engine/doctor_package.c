@@ -12,6 +12,7 @@
 #include <time.h>
 
 #include "egress-proxy/policy_entry.h"
+#include "supervisor/engine/docker_volume.h"
 #include "supervisor/engine/doctor.h"
 #include "supervisor/package/run_entry.h"
 #include "supervisor/package/secret_need.h"
@@ -211,7 +212,9 @@ doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 {
 	const char *volume;
 	char path[ENGINE_MEMORY_PATH_MAX + 160];
+	char unused[256];
 	struct stat info;
+	bool there;
 
 	doctor_fix(finding, "agentnode install %s", doctor->slug);
 	if (doctor->package != NULL && doctor->package->on_host) {
@@ -236,7 +239,11 @@ doctor_package_volume(struct doctor *doctor, struct doctor_finding *finding)
 	}
 	(void)snprintf(path, sizeof(path), "%s/%.128s/_data",
 	    doctor->host.memory.volume_path, volume);
-	if (stat(path, &info) != 0)
+	there = engine_memory_by_group(&doctor->host.memory)
+		    ? docker_volume_find(&doctor->host, volume, unused,
+			  sizeof(unused)) == RESULT_OK
+		    : stat(path, &info) == 0;
+	if (!there)
 		doctor_say(finding, false,
 		    "the engine does not have volume %.200s", volume);
 	else

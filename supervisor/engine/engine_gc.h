@@ -23,6 +23,9 @@
 /* Beside a volume's _data: the lockfiles that name it (volume_users.h). */
 #define ENGINE_GC_USERS "agentnode-lockfiles.json"
 
+/* The same of a user of Docker's group: AGENTNODE_HOME/volumes/NAME. */
+#define ENGINE_GC_USERS_DIR "volumes"
+
 struct engine_gc; /* opaque */
 
 typedef void engine_gc_done(void *context);

@@ -24,6 +24,8 @@
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/oci_root.h"
 #include "supervisor/engine/run_lock.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/policy/state_dir.h"
 
 #define ENGINE_GC_RUN_OUTPUT_MAX (4U << 20)
 #define ENGINE_GC_RUN_TIMEOUT_MS 60000U
@@ -113,11 +115,19 @@ engine_gc_run_is_foreign(const struct engine_host *host, const json_t *one)
 static bool
 engine_gc_run_has_users(const struct engine_host *host, const char *name)
 {
-	char folder[ENGINE_MEMORY_PATH_MAX + 256];
+	char home[STATE_DIR_PATH_MAX];
+	char folder[sizeof(home) + 256];
 	char list[sizeof(folder) + sizeof(ENGINE_GC_USERS) + 1];
+	struct json_fault unused = {""};
 
-	(void)snprintf(
-	    folder, sizeof(folder), "%s/%s", host->memory.volume_path, name);
+	if (!engine_memory_by_group(&host->memory))
+		(void)snprintf(folder, sizeof(folder), "%s/%s",
+		    host->memory.volume_path, name);
+	else if (config_home(home, sizeof(home), &unused) == RESULT_OK)
+		(void)snprintf(folder, sizeof(folder),
+		    "%s/" ENGINE_GC_USERS_DIR "/%.200s", home, name);
+	else
+		return true;
 	(void)snprintf(list, sizeof(list), "%s/" ENGINE_GC_USERS, folder);
 	return access(folder, F_OK) != 0 || access(list, F_OK) == 0 ||
 	       errno != ENOENT;

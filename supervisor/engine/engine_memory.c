@@ -227,7 +227,8 @@ engine_memory_clear(struct engine_memory *memory)
 /* The file in which the engine lists its images is written anew at every
  * change; "" when it is not where it is expected. Docker's lists names and
  * digests, and a name with a digest is what may come to mean another image;
- * an image's own id never does. */
+ * an image's own id never does, and of a store that is root's to see nothing
+ * else is remembered. */
 static void
 engine_memory_store(
     const struct engine_memory *memory, char *text_r, size_t size)
@@ -240,6 +241,10 @@ engine_memory_store(
 	    docker ? "/repositories.json" : "-images/images.json");
 
 	text_r[0] = '\0';
+	if (engine_memory_by_group(memory)) {
+		(void)snprintf(text_r, size, "ids");
+		return;
+	}
 	if (len < 0 || (size_t)len >= sizeof(path) || stat(path, &info) != 0)
 		return;
 	(void)snprintf(text_r, size,
@@ -271,6 +276,8 @@ engine_memory_digest(const char *image)
 bool
 engine_memory_has_image(const struct engine_memory *memory, const char *image)
 {
+	if (engine_memory_by_group(memory) && strchr(image, '@') != NULL)
+		return false;
 	return json_is_true(
 	    json_object_get(memory->images, engine_memory_digest(image)));
 }
@@ -278,6 +285,8 @@ engine_memory_has_image(const struct engine_memory *memory, const char *image)
 enum result
 engine_memory_add_image(struct engine_memory *memory, const char *image)
 {
+	if (engine_memory_by_group(memory) && strchr(image, '@') != NULL)
+		return RESULT_OK;
 	if (json_object_size(memory->images) >= ENGINE_MEMORY_IMAGES_MAX &&
 	    json_object_clear(memory->images) != 0)
 		return RESULT_INTERNAL;

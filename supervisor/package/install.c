@@ -12,10 +12,12 @@
 
 #include "common/fd.h"
 #include "supervisor/engine/run_lock.h"
+#include "supervisor/engine/volume_ask.h"
 #include "supervisor/package/install_build.h"
 #include "supervisor/package/install_entry.h"
 #include "supervisor/package/install_facts.h"
 #include "supervisor/package/install_pack.h"
+#include "supervisor/package/install_scratch.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/volume.h"
@@ -75,13 +77,38 @@ install_fill(struct install *install, const struct install_tree *tree,
 	    version, tree->hash, install->run, tree->tar_fd, &install->fault);
 }
 
+/* The daemon reads the volume out; what its facts are read from is the tar
+ * that it was filled from, which has the same hash. A package with a manifest
+ * has told them already. */
+static enum result
+install_verify_asked(struct install *install, const struct install_tree *tree,
+    const struct volume *volume, int *root_r)
+{
+	char detail[512] = "";
+	enum result result =
+	    volume_ask(install->config, install->host, install->host->image,
+		volume->name, tree->hash, detail, sizeof(detail));
+
+	if (result != RESULT_OK)
+		return install_fault_set(&install->fault, result,
+		    result == RESULT_MISMATCH ? "integrity_volume"
+					      : "volume_failed",
+		    "%s", detail);
+	return install->request->pack != NULL
+		   ? RESULT_OK
+		   : install_scratch_make(install, tree, volume, root_r);
+}
+
 /* Open the mountpoint and compare what is there with what was judged. */
 static enum result
 install_verify(struct install *install, const struct install_tree *tree,
     const struct volume *volume, int *root_r)
 {
-	enum result result = volume_open(volume, root_r);
+	enum result result;
 
+	if (engine_memory_by_group(&install->host->memory))
+		return install_verify_asked(install, tree, volume, root_r);
+	result = volume_open(volume, root_r);
 	if (result != RESULT_OK)
 		return install_fault_set(&install->fault, RESULT_UNSUPPORTED,
 		    "volume_failed", "the volume is not at %s: %m",
@@ -322,7 +349,7 @@ install_finish(
 	const struct pin *pin = &install->request->pin;
 	struct install_facts facts = {.dependencies = NULL};
 	struct install_fault unused = {.code = ""};
-	struct volume volume;
+	struct volume volume = {.name = ""};
 	int root FD_CLEANUP = -1;
 	bool made = false;
 	enum result result;
@@ -342,6 +369,8 @@ install_finish(
 		result = install_take(install, &volume, *entry_r);
 	install_facts_clear(&facts);
 	fd_close(&root);
+	if (engine_memory_by_group(&install->host->memory))
+		install_scratch_remove(&volume);
 	if (result != RESULT_OK && made)
 		(void)volume_remove(install->host, volume.name, &unused);
 	return result;

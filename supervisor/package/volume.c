@@ -11,10 +11,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
+#include "supervisor/engine/docker_volume.h"
 #include "supervisor/engine/engine_call.h"
 #include "supervisor/engine/engine_gc.h"
+#include "supervisor/engine/oci_apply.h"
+#include "supervisor/policy/config.h"
+#include "supervisor/policy/state_dir.h"
 
 #define VOLUME_CALL_MS 60000U
 #define VOLUME_FILL_MS (1800U * 1000U)
@@ -31,22 +36,83 @@ volume_clean(char *name)
 			*name = '-';
 }
 
+static enum result
+volume_place_users(const struct engine_host *host, struct volume *volume)
+{
+	struct json_fault unused = {""};
+	char home[STATE_DIR_PATH_MAX];
+	int len;
+
+	if (!engine_memory_by_group(&host->memory))
+		len = snprintf(volume->users, sizeof(volume->users), "%s/%s",
+		    host->memory.volume_path, volume->name);
+	else if (config_home(home, sizeof(home), &unused) != RESULT_OK)
+		return RESULT_TOO_LONG;
+	else
+		len = snprintf(volume->users, sizeof(volume->users),
+		    "%s/" ENGINE_GC_USERS_DIR "/%s", home, volume->name);
+	return len < 0 || (size_t)len >= sizeof(volume->users)
+		   ? RESULT_TOO_LONG
+		   : RESULT_OK;
+}
+
+enum result
+volume_place(const struct engine_host *host, const char *name,
+    struct volume *volume_r)
+{
+	int len =
+	    snprintf(volume_r->name, sizeof(volume_r->name), "%s", name);
+
+	if (len < 0 || (size_t)len >= sizeof(volume_r->name))
+		return RESULT_TOO_LONG;
+	len = snprintf(volume_r->path, sizeof(volume_r->path), "%s/%s/_data",
+	    host->memory.volume_path, name);
+	if (len < 0 || (size_t)len >= sizeof(volume_r->path))
+		return RESULT_TOO_LONG;
+	return volume_place_users(host, volume_r);
+}
+
+bool
+volume_is_ours(const struct engine_host *host, const char *name)
+{
+	size_t len = strlen(name), owner = strlen(host->files.owner);
+
+	return !engine_memory_by_group(&host->memory) ||
+	       (len > owner && name[len - owner - 1] == '-' &&
+		   strcmp(name + len - owner, host->files.owner) == 0);
+}
+
+enum result
+volume_find(const struct engine_host *host, const struct volume *volume)
+{
+	char unused[512];
+	struct stat info;
+
+	if (engine_memory_by_group(&host->memory))
+		return docker_volume_find(
+		    host, volume->name, unused, sizeof(unused));
+	if (stat(volume->path, &info) == 0)
+		return RESULT_OK;
+	return errno == ENOENT ? RESULT_NOT_FOUND : RESULT_SYSTEM;
+}
+
 enum result
 volume_plan(const struct engine_host *host, const char *slug,
     const char *version, const char *hash, struct volume *volume_r,
     struct install_fault *fault)
 {
-	int len = snprintf(volume_r->name, sizeof(volume_r->name),
-	    "agentnode-pack-%s-%.40s-%.8s", slug,
-	    version[0] == '\0' ? "0" : version, hash + strlen("sha256:"));
+	/* A daemon has volumes of all its users: theirs say whose. */
+	bool by_group = engine_memory_by_group(&host->memory);
+	char name[VOLUME_NAME_MAX];
+	int len = snprintf(name, sizeof(name), "agentnode-pack-%s-%.40s-%.8s%s%s",
+	    slug, version[0] == '\0' ? "0" : version, hash + strlen("sha256:"),
+	    by_group ? "-" : "", by_group ? host->files.owner : "");
 
-	if (len < 0 || (size_t)len >= sizeof(volume_r->name))
+	if (len < 0 || (size_t)len >= sizeof(name))
 		return install_fault_set(fault, RESULT_TOO_LONG,
 		    "volume_failed", "the name of the volume is too long");
-	volume_clean(volume_r->name);
-	len = snprintf(volume_r->path, sizeof(volume_r->path), "%s/%s/_data",
-	    host->memory.volume_path, volume_r->name);
-	if (len < 0 || (size_t)len >= sizeof(volume_r->path))
+	volume_clean(name);
+	if (volume_place(host, name, volume_r) != RESULT_OK)
 		return install_fault_set(fault, RESULT_TOO_LONG,
 		    "volume_failed", "the path of the volume is too long");
 	return RESULT_OK;
@@ -87,9 +153,13 @@ volume_create(const struct engine_host *host, const struct volume *volume,
     char *detail_r, size_t detail_size)
 {
 	char package[128], release[192], content[128], filling[64];
+	char owner[64];
 	const char *argv[] = {host->memory.client, "volume", "create",
-	    "--label=agentnode=pack", package, release, content, filling, "--",
-	    volume->name, NULL};
+	    "--label=agentnode=pack", package, release, content, filling, owner,
+	    "--", volume->name, NULL};
+
+	(void)snprintf(owner, sizeof(owner),
+	    "--label=" ENGINE_FILES_OWNER "=%s", host->files.owner);
 
 	(void)snprintf(
 	    package, sizeof(package), "--label=agentnode.package=%s", slug);
@@ -103,6 +173,41 @@ volume_create(const struct engine_host *host, const struct volume *volume,
 	    host, argv, -1, VOLUME_CALL_MS, detail_r, detail_size);
 }
 
+/* The folder of the list is there before the volume is. */
+static enum result
+volume_make_users(const struct volume *volume)
+{
+	struct json_fault unused = {""};
+	struct state_dir home = {.fd = -1}, all = {.fd = -1}, own = {.fd = -1};
+	enum result result = state_dir_home(true, &home, &unused);
+
+	if (result == RESULT_OK)
+		result =
+		    state_dir_sub(&home, ENGINE_GC_USERS_DIR, &all, &unused);
+	if (result == RESULT_OK)
+		result = state_dir_sub(&all, volume->name, &own, &unused);
+	state_dir_close(&own);
+	state_dir_close(&all);
+	state_dir_close(&home);
+	return result;
+}
+
+void
+volume_forget_users(const struct engine_host *host, const struct volume *volume)
+{
+	struct json_fault unused = {""};
+	struct state_dir home = {.fd = -1}, all = {.fd = -1};
+
+	if (!engine_memory_by_group(&host->memory))
+		return;
+	if (state_dir_home(false, &home, &unused) == RESULT_OK &&
+	    state_dir_sub(&home, ENGINE_GC_USERS_DIR, &all, &unused) ==
+		RESULT_OK)
+		(void)oci_apply_remove(all.fd, volume->name);
+	state_dir_close(&all);
+	state_dir_close(&home);
+}
+
 /* podman's own way to put a tar into a volume. */
 static enum result
 volume_import(const struct engine_host *host, const struct volume *volume,
@@ -113,40 +218,6 @@ volume_import(const struct engine_host *host, const struct volume *volume,
 
 	return volume_call(
 	    host, argv, tar_fd, VOLUME_FILL_MS, detail_r, detail_size);
-}
-
-/* Docker has none: a container that is never started has the volume, and
- * is copied into. Its image puts nothing there. */
-static enum result
-volume_copy_in(const struct engine_host *host, const struct volume *volume,
-    const char *run, int tar_fd, char *detail_r, size_t detail_size)
-{
-	char name[64], label[64], named[80], mount[VOLUME_NAME_MAX + 80];
-	char place[96], unused[512];
-	const char *client = host->memory.client;
-	const char *create[] = {client, "create", named, label, "--pull=never",
-	    "--network=none", "--read-only", "--cap-drop=ALL",
-	    "--log-driver=none", mount, "--entrypoint=/none", "--", host->image,
-	    NULL};
-	const char *copy[] = {client, "cp", "--archive", "-", place, NULL};
-	const char *remove[] = {client, "rm", "--force", "--", name, NULL};
-	enum result result;
-
-	(void)snprintf(name, sizeof(name), "agentnode-fill-%.16s", run);
-	(void)snprintf(named, sizeof(named), "--name=%s", name);
-	(void)snprintf(label, sizeof(label), "--label=agentnode.tmp=%s", run);
-	(void)snprintf(place, sizeof(place), "%s:/pack", name);
-	(void)snprintf(mount, sizeof(mount),
-	    "--mount=type=volume,src=%s,dst=/pack,volume-nocopy", volume->name);
-	result = volume_call(
-	    host, create, -1, VOLUME_CALL_MS, detail_r, detail_size);
-	if (result != RESULT_OK)
-		return result;
-	result = volume_call(
-	    host, copy, tar_fd, VOLUME_FILL_MS, detail_r, detail_size);
-	(void)volume_call(
-	    host, remove, -1, VOLUME_CALL_MS, unused, sizeof(unused));
-	return result;
 }
 
 /* The engine's words for a disk that is full. */
@@ -168,9 +239,18 @@ volume_fill(const struct engine_host *host, const struct volume *volume,
 	char detail[512] = "";
 	enum result result;
 
+	if (engine_memory_by_group(&host->memory) &&
+	    volume_make_users(volume) != RESULT_OK)
+		return install_fault_set(fault, RESULT_SYSTEM, "home_unusable",
+		    "%s cannot be made", state_dir_shown(volume->users));
 	/* Docker calls it made, whoever made it before. */
-	if (docker && access(volume->path, F_OK) == 0)
+	result = docker ? volume_find(host, volume) : RESULT_NOT_FOUND;
+	if (result == RESULT_OK)
 		return RESULT_EXISTS;
+	if (result != RESULT_NOT_FOUND)
+		return install_fault_set(fault, RESULT_UNSUPPORTED,
+		    "volume_failed", "docker does not say whether there is a "
+		    "volume %s", volume->name);
 	result = volume_create(
 	    host, volume, slug, version, hash, run, detail, sizeof(detail));
 	if (result == RESULT_REFUSED && strstr(detail, "already exists"))
@@ -179,8 +259,9 @@ volume_fill(const struct engine_host *host, const struct volume *volume,
 		return install_fault_set(fault, RESULT_UNSUPPORTED,
 		    "volume_failed", "the volume %s could not be made: %s",
 		    volume->name, detail);
-	result = docker ? volume_copy_in(
-			      host, volume, run, tar_fd, detail, sizeof(detail))
+	/* Docker has no such verb; its container's image puts nothing there. */
+	result = docker ? docker_volume_fill(host, volume->name, host->image,
+			      run, tar_fd, detail, sizeof(detail))
 			: volume_import(
 			      host, volume, tar_fd, detail, sizeof(detail));
 	if (result == RESULT_OK)

@@ -7,6 +7,8 @@
 #ifndef SUPERVISOR_PACKAGE_VOLUME_H
 #define SUPERVISOR_PACKAGE_VOLUME_H
 
+#include <stdbool.h>
+
 #include "supervisor/engine/engine_host.h"
 #include "supervisor/package/install_fault.h"
 
@@ -16,12 +18,33 @@
 struct volume {
 	char name[VOLUME_NAME_MAX];
 	char path[VOLUME_PATH_MAX]; /* the engine's mountpoint */
+	/* Where the list of its users is (volume_users.h): beside the
+	 * mountpoint; for a user of Docker's group, who cannot write there,
+	 * in AGENTNODE_HOME, whose volume it is by its name. */
+	char users[VOLUME_PATH_MAX];
 };
 
 /* agentnode-pack-<slug>-<version>-<first 8 of the hash>, where it is. */
 enum result volume_plan(const struct engine_host *host, const char *slug,
     const char *version, const char *hash, struct volume *volume_r,
     struct install_fault *fault);
+
+/* The places of a volume that is known by name. RESULT_TOO_LONG. */
+enum result volume_place(const struct engine_host *host, const char *name,
+    struct volume *volume_r);
+
+/* May this user and AGENTNODE_HOME remove it? In podman's store and root's all
+ * are; others' in a daemon's by their name. */
+bool volume_is_ours(const struct engine_host *host, const char *name);
+
+/* Is it there? RESULT_NOT_FOUND: no, by whoever can tell. */
+enum result volume_find(
+    const struct engine_host *host, const struct volume *volume);
+
+/* It is gone: so is the folder of its list, where the engine does not remove
+ * that. The list is held. */
+void volume_forget_users(
+    const struct engine_host *host, const struct volume *volume);
 
 /* The mountpoint as a descriptor; RESULT_NOT_FOUND when there is none. */
 enum result volume_open(const struct volume *volume, int *fd_r);

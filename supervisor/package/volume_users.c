@@ -45,17 +45,12 @@ enum result
 volume_users_begin(const struct volume *volume, struct volume_users *users_r,
     struct json_fault *fault)
 {
-	char path[VOLUME_PATH_MAX], *slash, *bytes = NULL;
+	char *bytes = NULL;
 	size_t len = 0;
 	enum result result;
 
 	*users_r = (struct volume_users){.dir = {.fd = -1}, .lock = -1};
-	memcpy(path, volume->path, sizeof(path));
-	slash = strrchr(path, '/');
-	if (slash == NULL || slash == path)
-		return RESULT_NOT_FOUND;
-	*slash = '\0';
-	result = state_dir_open(path, STATE_DIR_OURS, &users_r->dir, fault);
+	result = state_dir_open(volume->users, STATE_DIR_OURS, &users_r->dir, fault);
 	if (result == RESULT_OK)
 		result = state_dir_lock(&users_r->dir, &users_r->lock, fault);
 	if (result != RESULT_OK)

@@ -4,6 +4,7 @@ loaded once; one test at a time has it."""
 import fcntl
 import json
 import os
+import pwd
 import shutil
 import signal
 import subprocess
@@ -31,6 +32,7 @@ class Dockerd:
         self.lock = open(os.path.join(PLACE, "lock"), "w", encoding="ascii")
         fcntl.flock(self.lock, fcntl.LOCK_EX)
         self.run = harness.swept(tempfile.mkdtemp(prefix="agentnode-docker-"))
+        os.chmod(self.run, 0o711)  # the socket is for Docker's group
         self.socket = os.path.join(self.run, "docker.sock")
         self.process = None
         self.start()
@@ -148,6 +150,34 @@ class Dockerd:
             json.dump({"sandbox": config}, out)
         os.chmod(out.name, 0o600)
         return home
+
+
+class Member:
+    """An ordinary user of Docker's group, for as long as a test: an account
+    with a home and a runtime folder, and no right besides the socket."""
+
+    def __init__(self, name="agentnode-docker"):
+        harness.need("useradd", "userdel")
+        if subprocess.run(["getent", "group", "docker"],
+                          stdout=subprocess.DEVNULL).returncode != 0:
+            print("missing part: the group docker (docker.io makes it)")
+            raise SystemExit(1)
+        subprocess.run(["userdel", "--force", name], stderr=subprocess.DEVNULL)
+        self.name, self.home = name, harness.folder("agentnode-home-")
+        subprocess.run(["useradd", "--home-dir", self.home, "--no-create-home",
+                        "--groups", "docker", "--shell", "/bin/sh", name],
+                       check=True)
+        self.uid, self.gid = pwd.getpwnam(name)[2:4]
+        self.runtime = harness.folder("agentnode-run-")
+        for path in (self.home, self.runtime):
+            os.chown(path, self.uid, self.gid)
+        self.env = {"HOME": self.home, "XDG_RUNTIME_DIR": self.runtime,
+                    "PATH": os.environ["PATH"]}
+        self.groups, self.inside = ["--init-groups"], []
+
+    def end(self):
+        subprocess.run(["userdel", "--force", self.name],
+                       stderr=subprocess.DEVNULL)
 
 
 def inside(container):
