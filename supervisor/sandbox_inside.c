@@ -95,8 +95,8 @@ sandbox_inside_locate(
 {
 	return plan->engine->locate != NULL
 		   ? plan->engine->locate(plan, pid_r, detail_r, size)
-		   : engine_locate(&plan->host.files, plan->lock.id,
-			 pid_r, detail_r, size);
+		   : engine_locate(&plan->host.files, plan->lock.id, pid_r,
+			 detail_r, size);
 }
 
 static enum result

@@ -505,6 +505,10 @@ sandbox_plan_record(const struct sandbox_plan *plan)
 	if (plan->engine != NULL && plan->engine->boundary != NULL)
 		(void)json_object_set_new(
 		    record, "boundary", json_string(plan->engine->boundary));
+	/* By whose word: what is not ours to see. */
+	if (plan->engine != NULL && plan->engine->asks_engine)
+		(void)json_object_set_new(
+		    record, "checked_by", json_string(plan->engine->name));
 	if (plan->tier[0] != '\0')
 		(void)json_object_set_new(
 		    record, "tier", json_string(plan->tier));

@@ -136,6 +136,9 @@ command_sandbox_facts(const struct config *config)
 	if (report != NULL && engine_is_guest(config))
 		(void)json_object_set_new(
 		    report, "boundary", json_string("gvisor"));
+	if (report != NULL && found && engine_memory_by_group(&host.memory))
+		(void)json_object_set_new(
+		    report, "checked_by", json_string("docker"));
 	if (found)
 		engine_host_close(&host);
 	return report;
@@ -163,13 +166,16 @@ command_sandbox_status(int argc, char **argv)
 	if (options.json)
 		(void)command_print_json(report);
 	else if (code == COMMAND_DONE)
-		printf("ready: %s %s, %s, %s%s\n",
+		printf("ready: %s %s, %s, %s%s%s\n",
 		    command_sandbox_text(report, "engine"),
 		    command_sandbox_text(report, "version"),
 		    command_sandbox_text(report, "runtime"),
 		    command_sandbox_text(report, "image"),
 		    json_object_get(report, "boundary") != NULL
 			? ", boundary gvisor"
+			: "",
+		    json_object_get(report, "checked_by") != NULL
+			? "; namespaces, mounts and volumes by docker's word"
 			: "");
 	else
 		printf(

@@ -124,8 +124,8 @@ container_end_on_kill(const struct engine_call_end *answer, void *context)
 static void
 container_end_ask_kill(struct container_end *end)
 {
-	const char *argv[] = {end->host->memory.client, "kill",
-	    "--signal=KILL", "--", end->name, NULL};
+	const char *argv[] = {end->host->memory.client, "kill", "--signal=KILL",
+	    "--", end->name, NULL};
 	struct engine_call_spec spec = {.files = &end->host->files,
 	    .argv = argv,
 	    .stdin_fd = -1,

@@ -113,8 +113,8 @@ docker_layout_on_end(const struct engine_call_end *end, void *context)
 
 /* Nothing came: that is an answer when the daemon says which. */
 static enum result
-docker_layout_absent(const struct docker_layout_waiting *waiting,
-    char *detail_r, size_t size)
+docker_layout_absent(
+    const struct docker_layout_waiting *waiting, char *detail_r, size_t size)
 {
 	if (waiting->exit_code > 0 &&
 	    strstr(waiting->error, "Could not find the file") != NULL)
@@ -203,8 +203,8 @@ docker_layout_begin(struct docker_layout *layout, const char *image,
 void
 docker_layout_end(const struct docker_layout *layout)
 {
-	const char *argv[] = {layout->memory->client, "rm", "--force", "--",
-	    layout->name, NULL};
+	const char *argv[] = {
+	    layout->memory->client, "rm", "--force", "--", layout->name, NULL};
 	struct engine_call_spec call = {.files = layout->files,
 	    .argv = argv,
 	    .stdin_fd = -1,
@@ -214,6 +214,5 @@ docker_layout_end(const struct docker_layout *layout)
 	char unused[256];
 
 	/* What stays is gc's. */
-	(void)engine_call_wait(
-	    &call, NULL, NULL, NULL, unused, sizeof(unused));
+	(void)engine_call_wait(&call, NULL, NULL, NULL, unused, sizeof(unused));
 }

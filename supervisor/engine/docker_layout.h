@@ -23,8 +23,8 @@ struct docker_layout {
 	char name[64];
 };
 
-enum result docker_layout_begin(struct docker_layout *layout,
-    const char *image, const char *run, char *detail_r, size_t detail_size);
+enum result docker_layout_begin(struct docker_layout *layout, const char *image,
+    const char *run, char *detail_r, size_t detail_size);
 /* The type (S_IFMT) of path, which is not resolved in its last part.
  * RESULT_NOT_FOUND: the daemon says that it is not there. */
 enum result docker_layout_look(const struct docker_layout *layout,
@@ -33,7 +33,7 @@ void docker_layout_end(const struct docker_layout *layout);
 
 /* The type that a header of a tar names; 0: it is about the next one, and
  * *skip_r blocks follow. RESULT_BAD: no such header. Pure. */
-enum result docker_layout_header(const char block[DOCKER_LAYOUT_BLOCK],
-    mode_t *type_r, size_t *skip_r);
+enum result docker_layout_header(
+    const char block[DOCKER_LAYOUT_BLOCK], mode_t *type_r, size_t *skip_r);
 
 #endif

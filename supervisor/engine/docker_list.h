@@ -18,8 +18,8 @@ enum result docker_list(const struct engine_files *files, const char *client,
     const char *kind, const char *label, json_t **list_r, char *detail_r,
     size_t detail_size);
 
-/* The reading alone: lines "NAME<TAB>VALUE<TAB>OWNER". Pure. RESULT_BAD: another
- * form. */
+/* The reading alone: lines "NAME<TAB>VALUE<TAB>OWNER". Pure. RESULT_BAD:
+ * another form. */
 enum result docker_list_parse(
     const char *text, const char *label, json_t **list_r);
 

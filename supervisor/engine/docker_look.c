@@ -97,7 +97,8 @@ docker_look_security(const json_t *host)
 		filter |= strncmp(one, "seccomp={", 9) == 0;
 	}
 	return count == 2 && privileges && filter &&
-	       json_array_size(drop) == 1 && json_is_string(json_array_get(drop, 0)) &&
+	       json_array_size(drop) == 1 &&
+	       json_is_string(json_array_get(drop, 0)) &&
 	       strcmp(json_string_value(json_array_get(drop, 0)), "ALL") == 0;
 }
 
@@ -109,8 +110,7 @@ docker_look_folder(const json_t *object, const char *key,
 	const char *is = json_string_value(json_object_get(object, key));
 	size_t before = strlen(expected->volume_path), name = strlen(volume);
 
-	return is != NULL &&
-	       strncmp(is, expected->volume_path, before) == 0 &&
+	return is != NULL && strncmp(is, expected->volume_path, before) == 0 &&
 	       is[before] == '/' &&
 	       strncmp(is + before + 1, volume, name) == 0 &&
 	       strcmp(is + before + 1 + name, "/_data") == 0;

@@ -121,8 +121,8 @@ struct docker_program {
 
 /* It is there, and was filled. */
 static enum result
-docker_program_look(const struct docker_program *program, char *detail_r,
-    size_t size)
+docker_program_look(
+    const struct docker_program *program, char *detail_r, size_t size)
 {
 	if (access(program->filled, F_OK) != 0)
 		return RESULT_NOT_FOUND;
@@ -155,14 +155,13 @@ docker_program_make(const struct docker_program *program, const char *image,
 		    image, run, tar, detail_r, size);
 	if (result != RESULT_OK)
 		return result;
-	mark = open(program->filled,
-	    O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	mark = open(
+	    program->filled, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
 	return mark < 0 ? RESULT_SYSTEM : RESULT_OK;
 }
 
 static enum result
-docker_program_read(
-    struct docker_program *program, char *detail_r, size_t size)
+docker_program_read(struct docker_program *program, char *detail_r, size_t size)
 {
 	int own FD_CLEANUP = -1;
 	enum result result = wiring_program(&own, detail_r, size);
@@ -192,9 +191,8 @@ docker_program_take(const struct engine_host *host, const char *image,
 		result = docker_program_hash(
 		    program.bytes, program.len, one_r->hash);
 	(void)snprintf(slot_r->volume, sizeof(slot_r->volume),
-	    "agentnode-init-%.*s-%.12s",
-	    (int)strcspn(host->files.owner, "-"), host->files.owner,
-	    one_r->hash + strlen("sha256:"));
+	    "agentnode-init-%.*s-%.12s", (int)strcspn(host->files.owner, "-"),
+	    host->files.owner, one_r->hash + strlen("sha256:"));
 	(void)snprintf(
 	    one_r->volume, sizeof(one_r->volume), "%s", slot_r->volume);
 	(void)snprintf(program.filled, sizeof(program.filled), "%s/%s",

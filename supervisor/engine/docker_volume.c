@@ -48,8 +48,8 @@ docker_volume_make(const struct engine_host *host, const char *volume,
 
 		if (i + 1 >= DOCKER_VOLUME_LABELS_MAX)
 			return RESULT_INTERNAL;
-		len = snprintf(
-		    text[i], sizeof(text[i]), "--label=%s", labels[i]);
+		len =
+		    snprintf(text[i], sizeof(text[i]), "--label=%s", labels[i]);
 		if (len < 0 || (size_t)len >= sizeof(text[i]))
 			return RESULT_TOO_LONG;
 		engine_words_add(&words, text[i]);
@@ -59,8 +59,8 @@ docker_volume_make(const struct engine_host *host, const char *volume,
 	engine_words_add(&words, text[i]);
 	engine_words_add(&words, "--");
 	engine_words_add(&words, volume);
-	return docker_volume_call(host, words.argv, -1, DOCKER_VOLUME_CALL_MS,
-	    detail_r, detail_size);
+	return docker_volume_call(
+	    host, words.argv, -1, DOCKER_VOLUME_CALL_MS, detail_r, detail_size);
 }
 
 enum result
@@ -142,8 +142,8 @@ docker_volume_fill(const struct engine_host *host, const char *volume,
 	    host, volume, image, run, name, false, detail_r, detail_size);
 	if (result != RESULT_OK)
 		return result;
-	result = docker_volume_call(host, copy, tar_fd, DOCKER_VOLUME_FILL_MS,
-	    detail_r, detail_size);
+	result = docker_volume_call(
+	    host, copy, tar_fd, DOCKER_VOLUME_FILL_MS, detail_r, detail_size);
 	docker_volume_release(host, name);
 	return result;
 }

@@ -14,8 +14,8 @@
 
 struct engine_files; /* supervisor/engine/engine_files.h */
 
-/* Of the run with this id. RESULT_NOT_FOUND, with a sentence: no group, or not one such process;
- * nothing is known of that container then. */
+/* Of the run with this id. RESULT_NOT_FOUND, with a sentence: no group, or not
+ * one such process; nothing is known of that container then. */
 enum result engine_locate(const struct engine_files *files, const char *run,
     pid_t *pid_r, char *detail_r, size_t detail_size);
 

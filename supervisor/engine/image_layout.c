@@ -185,8 +185,8 @@ image_layout_ask(const struct engine_files *files,
 
 	if (result != RESULT_OK)
 		return result;
-	result = docker_layout_begin(
-	    &layout, image, lock.id, detail_r, detail_size);
+	result =
+	    docker_layout_begin(&layout, image, lock.id, detail_r, detail_size);
 	for (size_t i = 0; i < IMAGE_LAYOUT_ROWS && result == RESULT_OK; i++) {
 		mode_t type = 0;
 		enum result found = docker_layout_look(&layout,

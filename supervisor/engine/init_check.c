@@ -237,8 +237,7 @@ init_check_seen(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
 enum result
 init_check(pid_t pid, uint32_t uid, char *detail_r, size_t detail_size)
 {
-	enum result result =
-	    init_check_seen(pid, uid, detail_r, detail_size);
+	enum result result = init_check_seen(pid, uid, detail_r, detail_size);
 
 	return result == RESULT_OK
 		   ? init_check_spaces(pid, detail_r, detail_size)

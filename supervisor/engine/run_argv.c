@@ -263,11 +263,11 @@ run_argv_identity(struct run_argv *argv, const struct run_argv_input *input)
 	/* A daemon has those of all its users. */
 	if (result == RESULT_OK && input->dialect == RUN_ARGV_DOCKER &&
 	    input->owner != NULL)
-		result = run_argv_is_name(input->owner)
-			     ? run_argv_word(argv,
-				   "--label=" ENGINE_FILES_OWNER "=%s",
-				   input->owner)
-			     : RESULT_BAD;
+		result =
+		    run_argv_is_name(input->owner)
+			? run_argv_word(argv,
+			      "--label=" ENGINE_FILES_OWNER "=%s", input->owner)
+			: RESULT_BAD;
 	/* Written before the runtime is called: whatever dies then, what the
 	 * runtime keeps of the container can be found. */
 	if (result == RESULT_OK)

@@ -244,12 +244,11 @@ runtime_probe_start(struct runtime_probe_try *try,
 	    .output_max = 65536,
 	    .timeout_ms = RUNTIME_PROBE_TIMEOUT_MS,
 	    .hide_unified = host->memory.hide_unified};
-	enum wiring_kind kind =
-	    try->docker != NULL ? WIRING_VOLUME : WIRING_FD;
-	enum result result = wiring_new(try->base,
-	    try->by_group ? WIRING_MUX : kind, try->by_group ? &there : &place,
-	    &setup, &handlers, try, &try->wiring, try->detail,
-	    try->detail_size);
+	enum wiring_kind kind = try->docker != NULL ? WIRING_VOLUME : WIRING_FD;
+	enum result result =
+	    wiring_new(try->base, try->by_group ? WIRING_MUX : kind,
+		try->by_group ? &there : &place, &setup, &handlers, try,
+		&try->wiring, try->detail, try->detail_size);
 
 	if (result == RESULT_OK)
 		result = wiring_pass(try->wiring, streams, &pass);
@@ -329,11 +328,11 @@ runtime_probe_one(const char *image, uint32_t uid, struct run_lock *lock,
 	enum result result = argv == NULL ? RESULT_NO_MEMORY : RESULT_OK;
 
 	if (result == RESULT_OK && docker)
-		result = try.by_group
-			     ? docker_program_take(host, image, lock->id,
-				   &try.slot, &unused, detail_r, size)
-			     : control_slot_take(
-				   host, &try.slot, detail_r, size);
+		result =
+		    try.by_group
+			? docker_program_take(host, image, lock->id, &try.slot,
+			      &unused, detail_r, size)
+			: control_slot_take(host, &try.slot, detail_r, size);
 	if (result == RESULT_OK)
 		result = runtime_probe_argv(&try, host, image, argv);
 	if (result == RESULT_OK) {

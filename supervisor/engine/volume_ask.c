@@ -100,8 +100,8 @@ volume_ask(const struct config *config, const struct engine_host *host,
 	    host, volume, image, lock.id, name, detail_r, detail_size);
 	(void)snprintf(one.volume, sizeof(one.volume), "%s", volume);
 	(void)snprintf(one.hash, sizeof(one.hash), "%s", hash);
-	(void)snprintf(one.place, sizeof(one.place), "%s:" DOCKER_VOLUME_PLACE,
-	    name);
+	(void)snprintf(
+	    one.place, sizeof(one.place), "%s:" DOCKER_VOLUME_PLACE, name);
 	if (result == RESULT_OK)
 		result = volume_ask_check(&ask, config, host, &one);
 	docker_volume_release(host, name);

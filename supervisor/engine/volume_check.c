@@ -150,8 +150,8 @@ volume_check_ask(struct volume_check *check)
 	const struct volume_check_one *volume = &check->volumes[check->next];
 
 	if (!check->fast || volume->place[0] != '\0' ||
-	    volume_seal_read(&check->seal, volume->volume,
-				volume->hash, check->stat) != RESULT_OK)
+	    volume_seal_read(&check->seal, volume->volume, volume->hash,
+		check->stat) != RESULT_OK)
 		check->stat[0] = '\0';
 	volume_check_send(check);
 }
@@ -254,7 +254,8 @@ volume_check_on_message(
 		return;
 	}
 	text = json_string_value(json_object_get(message->body, "detail"));
-	(void)snprintf(detail, sizeof(detail), "volume %s cannot be hashed: %s%s",
+	(void)snprintf(detail, sizeof(detail),
+	    "volume %s cannot be hashed: %s%s",
 	    check->volumes[check->next].volume, text != NULL ? text : "",
 	    check->said);
 	volume_check_finish(check, RESULT_BAD, detail);
@@ -277,8 +278,7 @@ volume_check_spawn(struct volume_check *check, struct event_base *base,
 	static const struct child_handlers handlers = {volume_check_on_ready,
 	    volume_check_on_message, volume_check_on_end};
 	int fds[VOLUME_CHECK_MAX + 1] = {log_fd};
-	struct child_spec spec = {.role = IPC_UNPACK,
-	    .config_fds = fds};
+	struct child_spec spec = {.role = IPC_UNPACK, .config_fds = fds};
 	size_t roots = check->host == NULL ? check->count : 0;
 	enum result result;
 

@@ -196,8 +196,8 @@ wiring_mux_open(struct wiring *wiring, const struct wiring_place *place,
 	for (unsigned i = 0; i < WIRING_MUX_STREAMS; i++)
 		state->streams[i] = -1;
 	wiring->state = state;
-	state->by_volume = place != NULL &&
-			   (place->dir != NULL || place->program_is_there);
+	state->by_volume =
+	    place != NULL && (place->dir != NULL || place->program_is_there);
 	result = place != NULL && place->program_is_there
 		     ? RESULT_OK
 		     : wiring_mux_program(state, place, detail_r, size);

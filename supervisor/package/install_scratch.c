@@ -33,9 +33,9 @@ install_scratch_stream(struct install *install, int tar_fd, int stream_fd,
 
 	if (lseek(tar_fd, 0, SEEK_SET) != 0)
 		return RESULT_SYSTEM;
-	spec.options = json_pack("{s:I, s:I}", "max_bytes",
-	    (json_int_t)UNPACK_BYTES_MAX, "max_files",
-	    (json_int_t)UNPACK_FILES_MAX);
+	spec.options =
+	    json_pack("{s:I, s:I}", "max_bytes", (json_int_t)UNPACK_BYTES_MAX,
+		"max_files", (json_int_t)UNPACK_FILES_MAX);
 	if (spec.options == NULL)
 		return RESULT_NO_MEMORY;
 	result =

@@ -51,17 +51,15 @@ volume_place_users(const struct engine_host *host, struct volume *volume)
 	else
 		len = snprintf(volume->users, sizeof(volume->users),
 		    "%s/" ENGINE_GC_USERS_DIR "/%s", home, volume->name);
-	return len < 0 || (size_t)len >= sizeof(volume->users)
-		   ? RESULT_TOO_LONG
-		   : RESULT_OK;
+	return len < 0 || (size_t)len >= sizeof(volume->users) ? RESULT_TOO_LONG
+							       : RESULT_OK;
 }
 
 enum result
-volume_place(const struct engine_host *host, const char *name,
-    struct volume *volume_r)
+volume_place(
+    const struct engine_host *host, const char *name, struct volume *volume_r)
 {
-	int len =
-	    snprintf(volume_r->name, sizeof(volume_r->name), "%s", name);
+	int len = snprintf(volume_r->name, sizeof(volume_r->name), "%s", name);
 
 	if (len < 0 || (size_t)len >= sizeof(volume_r->name))
 		return RESULT_TOO_LONG;
@@ -75,11 +73,14 @@ volume_place(const struct engine_host *host, const char *name,
 bool
 volume_is_ours(const struct engine_host *host, const char *name)
 {
-	size_t len = strlen(name), owner = strlen(host->files.owner);
+	char end[ENGINE_FILES_OWNER_MAX + 2];
+	const char *hash = strrchr(name, '-');
+	size_t before = hash == NULL ? 0 : (size_t)(hash - name), len;
 
-	return !engine_memory_by_group(&host->memory) ||
-	       (len > owner && name[len - owner - 1] == '-' &&
-		   strcmp(name + len - owner, host->files.owner) == 0);
+	if (!engine_memory_by_group(&host->memory))
+		return true;
+	len = (size_t)snprintf(end, sizeof(end), "-%s", host->files.owner);
+	return before > len && strncmp(hash - len, end, len) == 0;
 }
 
 enum result
@@ -104,9 +105,10 @@ volume_plan(const struct engine_host *host, const char *slug,
 	/* A daemon has volumes of all its users: theirs say whose. */
 	bool by_group = engine_memory_by_group(&host->memory);
 	char name[VOLUME_NAME_MAX];
-	int len = snprintf(name, sizeof(name), "agentnode-pack-%s-%.40s-%.8s%s%s",
-	    slug, version[0] == '\0' ? "0" : version, hash + strlen("sha256:"),
-	    by_group ? "-" : "", by_group ? host->files.owner : "");
+	int len =
+	    snprintf(name, sizeof(name), "agentnode-pack-%s-%.40s%s%s-%.8s",
+		slug, version[0] == '\0' ? "0" : version, by_group ? "-" : "",
+		by_group ? host->files.owner : "", hash + strlen("sha256:"));
 
 	if (len < 0 || (size_t)len >= sizeof(name))
 		return install_fault_set(fault, RESULT_TOO_LONG,
@@ -249,8 +251,10 @@ volume_fill(const struct engine_host *host, const struct volume *volume,
 		return RESULT_EXISTS;
 	if (result != RESULT_NOT_FOUND)
 		return install_fault_set(fault, RESULT_UNSUPPORTED,
-		    "volume_failed", "docker does not say whether there is a "
-		    "volume %s", volume->name);
+		    "volume_failed",
+		    "docker does not say whether there is a "
+		    "volume %s",
+		    volume->name);
 	result = volume_create(
 	    host, volume, slug, version, hash, run, detail, sizeof(detail));
 	if (result == RESULT_REFUSED && strstr(detail, "already exists"))

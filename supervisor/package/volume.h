@@ -24,14 +24,15 @@ struct volume {
 	char users[VOLUME_PATH_MAX];
 };
 
-/* agentnode-pack-<slug>-<version>-<first 8 of the hash>, where it is. */
+/* agentnode-pack-<slug>-<version>-<first 8 of the hash>, where it is; for a
+ * user of Docker's group with the owner before the hash. */
 enum result volume_plan(const struct engine_host *host, const char *slug,
     const char *version, const char *hash, struct volume *volume_r,
     struct install_fault *fault);
 
 /* The places of a volume that is known by name. RESULT_TOO_LONG. */
-enum result volume_place(const struct engine_host *host, const char *name,
-    struct volume *volume_r);
+enum result volume_place(
+    const struct engine_host *host, const char *name, struct volume *volume_r);
 
 /* May this user and AGENTNODE_HOME remove it? In podman's store and root's all
  * are; others' in a daemon's by their name. */

@@ -50,7 +50,8 @@ volume_users_begin(const struct volume *volume, struct volume_users *users_r,
 	enum result result;
 
 	*users_r = (struct volume_users){.dir = {.fd = -1}, .lock = -1};
-	result = state_dir_open(volume->users, STATE_DIR_OURS, &users_r->dir, fault);
+	result =
+	    state_dir_open(volume->users, STATE_DIR_OURS, &users_r->dir, fault);
 	if (result == RESULT_OK)
 		result = state_dir_lock(&users_r->dir, &users_r->lock, fault);
 	if (result != RESULT_OK)

@@ -112,8 +112,7 @@ test_wiring_volume_open(struct test_wiring_volume *out)
 		.version = INIT_PROTOCOL_VERSION,
 		.type = INIT_SETUP}};
 	static const int streams[3] = {-1, -1, -1};
-	const struct wiring_place place = {
-	    .dir = out->dir, .uid = TEST_UID};
+	const struct wiring_place place = {.dir = out->dir, .uid = TEST_UID};
 	struct wiring_pass pass;
 	enum result result =
 	    wiring_new(out->base, WIRING_VOLUME, &place, &setup, &handlers, out,

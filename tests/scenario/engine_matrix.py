@@ -9,7 +9,7 @@ import sys
 
 import engine_case
 import harness
-from dockerd import Dockerd
+from dockerd import Dockerd, Member
 from engine_row import Row, World
 
 BEGIN, END = "<!-- engines: begin -->\n", "<!-- engines: end -->\n"
@@ -55,11 +55,17 @@ def user(name, wiring, sandbox, world, account):
     return row
 
 
+def group(name, wiring, sandbox, world, account):
+    row = Row(name, sandbox, world, user=account)
+    row.wiring = wiring
+    return row
+
+
 def main():
     world = World()
     account = engine_case.User("agentnode-matrix")
     account.limit()
-    docker = Dockerd()
+    docker, member = Dockerd(), Member("agentnode-member")
     rows = []
     try:
         for row in (
@@ -74,6 +80,10 @@ def main():
                              {"engine": "docker", "image": docker.image,
                               "docker_socket": docker.socket,
                               "wiring": "mux"}, world),
+                lambda: group("Docker, docker group, no root", "frames (mux)",
+                              {"engine": "docker", "image": docker.image,
+                               "docker_socket": docker.socket}, world,
+                              member),
                 lambda: user("Podman, user", "descriptors",
                              {"engine": "podman"}, world, account),
                 lambda: root("crun, root", "descriptors",
@@ -96,6 +106,7 @@ def main():
             row.end()
     finally:
         account.end()
+        member.end()
         docker.end()
         world.close()
     show(rows)

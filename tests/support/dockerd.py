@@ -2,6 +2,7 @@
 other daemon. Its store is kept in the build folder, so that the image is
 loaded once; one test at a time has it."""
 import fcntl
+import grp
 import json
 import os
 import pwd
@@ -174,6 +175,10 @@ class Member:
         self.env = {"HOME": self.home, "XDG_RUNTIME_DIR": self.runtime,
                     "PATH": os.environ["PATH"]}
         self.groups, self.inside = ["--init-groups"], []
+        # As engine_case.Case starts somebody.
+        self.made = True
+        self.options = {"user": self.uid, "group": self.gid, "cwd": "/",
+                        "extra_groups": [grp.getgrnam("docker").gr_gid]}
 
     def end(self):
         subprocess.run(["userdel", "--force", self.name],

@@ -191,6 +191,16 @@ test_run_argv_docker(void **state)
 	assert_true(test_run_argv_has(argv, "--interactive"));
 	assert_false(test_run_argv_has(argv, "--detach"));
 	assert_string_equal(argv->words[argv->count - 1], "mux");
+	/* A daemon has what is others', too. */
+	input.owner = "1000-00112233445566ff";
+	assert_int_equal(
+	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_OK);
+	assert_true(test_run_argv_has(
+	    argv, "--label=agentnode.owner=1000-00112233445566ff"));
+	input.owner = "a,b";
+	assert_int_equal(
+	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_BAD);
+	input.owner = NULL;
 	input.image = "sandbox:latest";
 	assert_int_equal(
 	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_BAD);
