@@ -17,6 +17,7 @@
 
 #include "common/event_loop.h"
 #include "common/fd.h"
+#include "supervisor/engine/docker_volume.h"
 #include "supervisor/engine/engine_call.h"
 
 #define DOCKER_LAYOUT_TIMEOUT_MS 60000U
@@ -179,40 +180,19 @@ enum result
 docker_layout_begin(struct docker_layout *layout, const char *image,
     const char *run, char *detail_r, size_t detail_size)
 {
-	char named[96], label[64], owner[64];
-	const char *argv[] = {layout->memory->client, "create", named, label,
-	    owner, "--pull=never", "--network=none", "--read-only",
-	    "--cap-drop=ALL", "--security-opt=no-new-privileges",
-	    "--log-driver=none", "--entrypoint=/none", "--", image, NULL};
-	struct engine_call_spec call = {.files = layout->files,
-	    .argv = argv,
-	    .stdin_fd = -1,
-	    .stdout_fd = -1,
-	    .output_max = 65536,
-	    .timeout_ms = DOCKER_LAYOUT_TIMEOUT_MS};
+	const struct docker_volume_still still = {
+	    layout->files, layout->memory, image, run, layout->name, NULL};
 
 	(void)snprintf(
 	    layout->name, sizeof(layout->name), "agentnode-look-%.16s", run);
-	(void)snprintf(named, sizeof(named), "--name=%s", layout->name);
-	(void)snprintf(label, sizeof(label), "--label=agentnode.tmp=%s", run);
-	(void)snprintf(owner, sizeof(owner),
-	    "--label=" ENGINE_FILES_OWNER "=%s", layout->files->owner);
-	return engine_call_wait(&call, NULL, NULL, NULL, detail_r, detail_size);
+	return docker_volume_still(&still, detail_r, detail_size);
 }
 
 void
 docker_layout_end(const struct docker_layout *layout)
 {
-	const char *argv[] = {
-	    layout->memory->client, "rm", "--force", "--", layout->name, NULL};
-	struct engine_call_spec call = {.files = layout->files,
-	    .argv = argv,
-	    .stdin_fd = -1,
-	    .stdout_fd = -1,
-	    .output_max = 65536,
-	    .timeout_ms = DOCKER_LAYOUT_TIMEOUT_MS};
-	char unused[256];
+	const struct docker_volume_still still = {
+	    layout->files, layout->memory, NULL, NULL, layout->name, NULL};
 
-	/* What stays is gc's. */
-	(void)engine_call_wait(&call, NULL, NULL, NULL, unused, sizeof(unused));
+	docker_volume_end(&still);
 }

@@ -19,10 +19,10 @@
 #define DOCKER_VOLUME_LABEL_MAX 192U
 
 static enum result
-docker_volume_call(const struct engine_host *host, const char *const *argv,
+docker_volume_call_of(const struct engine_files *files, const char *const *argv,
     int stdin_fd, unsigned timeout_ms, char *detail_r, size_t size)
 {
-	struct engine_call_spec call = {.files = &host->files,
+	struct engine_call_spec call = {.files = files,
 	    .argv = argv,
 	    .stdin_fd = stdin_fd,
 	    .stdout_fd = -1,
@@ -30,6 +30,14 @@ docker_volume_call(const struct engine_host *host, const char *const *argv,
 	    .timeout_ms = timeout_ms};
 
 	return engine_call_wait(&call, NULL, NULL, NULL, detail_r, size);
+}
+
+static enum result
+docker_volume_call(const struct engine_host *host, const char *const *argv,
+    int stdin_fd, unsigned timeout_ms, char *detail_r, size_t size)
+{
+	return docker_volume_call_of(
+	    &host->files, argv, stdin_fd, timeout_ms, detail_r, size);
 }
 
 enum result
@@ -85,45 +93,71 @@ docker_volume_find(const struct engine_host *host, const char *volume,
 	return result == RESULT_OK && len == 0 ? RESULT_NOT_FOUND : result;
 }
 
-/* The container that has it; nothing of it ever runs. */
+enum result
+docker_volume_still(
+    const struct docker_volume_still *still, char *detail_r, size_t detail_size)
+{
+	char named[DOCKER_VOLUME_NAME_MAX + 16], label[64], owner[64];
+	struct engine_words words;
+	const char *fixed[] = {"create", named, label, owner, "--pull=never",
+	    "--network=none", "--read-only", "--cap-drop=ALL",
+	    "--security-opt=no-new-privileges", "--log-driver=none",
+	    "--entrypoint=/none"};
+
+	(void)snprintf(named, sizeof(named), "--name=%s", still->name);
+	(void)snprintf(
+	    label, sizeof(label), "--label=agentnode.tmp=%s", still->run);
+	(void)snprintf(owner, sizeof(owner),
+	    "--label=" ENGINE_FILES_OWNER "=%s", still->files->owner);
+	engine_words_begin(still->memory, &words);
+	for (size_t i = 0; i < sizeof(fixed) / sizeof(fixed[0]); i++)
+		engine_words_add(&words, fixed[i]);
+	if (still->mount != NULL)
+		engine_words_add(&words, still->mount);
+	engine_words_add(&words, "--");
+	engine_words_add(&words, still->image);
+	return docker_volume_call_of(still->files, words.argv, -1,
+	    DOCKER_VOLUME_CALL_MS, detail_r, detail_size);
+}
+
+void
+docker_volume_end(const struct docker_volume_still *still)
+{
+	struct engine_words words;
+	char unused[512];
+
+	engine_words_remove(still->memory, still->name, &words);
+	/* What stays is gc's. */
+	(void)docker_volume_call_of(still->files, words.argv, -1,
+	    DOCKER_VOLUME_CALL_MS, unused, sizeof(unused));
+}
+
+/* The container that has it. */
 static enum result
 docker_volume_create(const struct engine_host *host, const char *volume,
     const char *image, const char *run, const char *name, bool readonly,
     char *detail_r, size_t size)
 {
-	char named[DOCKER_VOLUME_NAME_MAX + 16], label[64], owner[64];
 	char mount[256];
-	const char *argv[] = {host->memory.client, "create", named, label,
-	    owner, "--pull=never", "--network=none", "--read-only",
-	    "--cap-drop=ALL", "--security-opt=no-new-privileges",
-	    "--log-driver=none", mount, "--entrypoint=/none", "--", image,
-	    NULL};
-	int len;
-
-	(void)snprintf(named, sizeof(named), "--name=%s", name);
-	(void)snprintf(label, sizeof(label), "--label=agentnode.tmp=%s", run);
-	(void)snprintf(owner, sizeof(owner),
-	    "--label=" ENGINE_FILES_OWNER "=%s", host->files.owner);
-	len = snprintf(mount, sizeof(mount),
+	struct docker_volume_still still = {
+	    &host->files, &host->memory, image, run, name, mount};
+	int len = snprintf(mount, sizeof(mount),
 	    "--mount=type=volume,src=%s,dst=" DOCKER_VOLUME_PLACE
 	    ",volume-nocopy%s",
 	    volume, readonly ? ",readonly" : "");
+
 	if (len < 0 || (size_t)len >= sizeof(mount))
 		return RESULT_TOO_LONG;
-	return docker_volume_call(
-	    host, argv, -1, DOCKER_VOLUME_CALL_MS, detail_r, size);
+	return docker_volume_still(&still, detail_r, size);
 }
 
 void
 docker_volume_release(const struct engine_host *host, const char *name)
 {
-	const char *argv[] = {
-	    host->memory.client, "rm", "--force", "--", name, NULL};
-	char unused[512];
+	const struct docker_volume_still still = {
+	    &host->files, &host->memory, NULL, NULL, name, NULL};
 
-	/* What stays is gc's. */
-	(void)docker_volume_call(
-	    host, argv, -1, DOCKER_VOLUME_CALL_MS, unused, sizeof(unused));
+	docker_volume_end(&still);
 }
 
 enum result

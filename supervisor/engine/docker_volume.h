@@ -4,7 +4,8 @@
  * folders belong to root and the caller is not, asked for and read. A
  * container that is never started has the volume for as long as that takes;
  * it carries agentnode.tmp=<run>, so that gc finds what was killed halfway.
- * Used by volume.c, docker_program.c and `agentnode verify`; waited for.
+ * Used by volume.c, docker_program.c, docker_layout.c and `agentnode verify`;
+ * waited for.
  */
 #ifndef SUPERVISOR_ENGINE_DOCKER_VOLUME_H
 #define SUPERVISOR_ENGINE_DOCKER_VOLUME_H
@@ -17,6 +18,18 @@
 
 #define DOCKER_VOLUME_NAME_MAX 64U
 #define DOCKER_VOLUME_PLACE "/pack" /* of the volume in that container */
+
+/* A container that is never started, by which something is read or written;
+ * all borrowed. */
+struct docker_volume_still {
+	const struct engine_files *files;
+	const struct engine_memory *memory;
+	const char *image, *run, *name;
+	const char *mount; /* a word; NULL: none */
+};
+enum result docker_volume_still(const struct docker_volume_still *still,
+    char *detail_r, size_t detail_size);
+void docker_volume_end(const struct docker_volume_still *still);
 
 /* Made with these labels ("NAME=VALUE") and the owner's; one that is there
  * already is left as it is, which Docker says nothing about. */
