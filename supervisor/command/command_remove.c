@@ -258,7 +258,7 @@ command_remove_unused(struct command_remove *remove,
 {
 	struct json_fault why = {""};
 	struct volume_users users;
-	struct volume volume;
+	struct volume volume = {.name = ""};
 	const char *other;
 	enum result result;
 
