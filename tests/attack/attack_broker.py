@@ -3,6 +3,7 @@
 tests/support/call_vectors.c, coded bodies, and, with the real llm-key behind
 it, providers that turn against the key and agents that turn on the budget."""
 import base64
+import collections
 import contextlib
 import gzip
 import json
@@ -35,6 +36,10 @@ MORE = [
     (71, "escapes in the target", b"GET /openai/\x1b[31m HTTP/1.1\r\n"
      b"Host: 127.0.0.1:4100\r\n\r\n", "bad_request"),
 ]
+
+
+# Of the table: code "" when it is to pass, judged by what goes up.
+Row = collections.namedtuple("Row", "items name data code has lacks")
 
 
 class Reply:
@@ -126,37 +131,56 @@ def table(tally):
     wire.end()
 
 
+def bodies():
+    """73, 113: [item, name, coded body, its coding, code]."""
+    honest, wrong = chat(), chat(model="gpt-4o", user=MINI)
+    bomb = honest[:-1] + b" " * (17 << 20) + b"}"
+    small = b"\x28\xb5\x2f\xfd\x00\x58" + zstd_raw(wrong)
+    bad = "bad_request"
+    return [
+        (113, "another model in gzip", gzip.compress(wrong), "gzip",
+         "model_not_allowed"),
+        (113, "another model in zstd, the right one in sight", small, "zstd",
+         "model_not_allowed"),
+        (113, "no zstd at all", honest, "zstd", bad),
+        (113, "gzip twice", gzip.compress(honest), "gzip, gzip", bad),
+        (113, "brotli", honest, "br", bad),
+        (73, "17 MiB in 17 KiB", gzip.compress(bomb, 9), "gzip", bad),
+        (73, "a bomb in a bomb", gzip.compress(gzip.compress(bomb, 9)),
+         "gzip", bad)]
+
+
+def rows(tally):
+    """All that is one request, for whoever plays it elsewhere."""
+    class Inside:
+        port = 4100
+
+    known = harness.run(PRINT).json()["rows"]
+    found = [Row((number(row["name"]), *BESIDE.get(row["name"], ())),
+                 row["name"], row["request"].encode(), row["code"],
+                 row["has"], row["lacks"])
+             for row in known if number(row["name"])]
+    found += [Row((item,), name, data, code, None, None)
+              for item, name, data, code in MORE]
+    found += [Row((item,), name, request(Inside, body, fields=[
+        f"Content-Encoding: {coding}"]), code, None, None)
+              for item, name, body, coding, code in bodies()]
+    return [Row((), "honest", request(Inside, chat(), CHAT), "", None, None),
+            *[row for row in found if tally.wants(*row.items)]]
+
+
 def coded(tally, wire):
     """73, 113: what a coded body is judged by."""
     def send(body, coding):
         return wire.send(request(wire.broker, body, fields=[
             f"Content-Encoding: {coding}"]))
 
-    honest, wrong = chat(), chat(model="gpt-4o", user=MINI)
-    got, up = send(gzip.compress(honest), "gzip")
+    got, up = send(gzip.compress(chat()), "gzip")
     tally.control((73, 113), "an honest coded body",
                   got.status == 200 and MINI in up, got)
-    small = b"\x28\xb5\x2f\xfd\x00\x58" + zstd_raw(wrong)
-    for name, body, coding in (
-            ("another model in gzip", gzip.compress(wrong), "gzip"),
-            ("another model in zstd, the right one in sight", small, "zstd")):
+    for item, name, body, coding, code in bodies():
         got, up = send(body, coding)
-        tally.attack(113, name, up, got.code,
-                     "model_not_allowed", got)
-    for name, body, coding in (("no zstd at all", honest, "zstd"),
-                               ("gzip twice", gzip.compress(honest),
-                                "gzip, gzip"),
-                               ("brotli", honest, "br")):
-        got, up = send(body, coding)
-        tally.attack(113, name, up, got.code,
-                     "bad_request", got)
-    bomb = honest[:-1] + b" " * (17 << 20) + b"}"
-    got, up = send(gzip.compress(bomb, 9), "gzip")
-    tally.attack(73, "17 MiB in 17 KiB", up,
-                 got.code, "bad_request", got)
-    got, up = send(gzip.compress(gzip.compress(bomb, 9)), "gzip")
-    tally.attack(73, "a bomb in a bomb", up,
-                 got.code, "bad_request", got)
+        tally.attack(item, name, up, got.code, code, got)
 
 
 def zstd_raw(data):

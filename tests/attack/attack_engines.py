@@ -69,6 +69,9 @@ class Engine:
         self.words = name.split("-")
         # A kernel of its own, which shows other things (docs/engine.md).
         self.guest = "runsc" in self.words
+        # Agents are asked where a wiring or a relay is another one.
+        self.serves = name in ("podman", f"podman-{MUX}", "docker",
+                               "oci-crun", "oci-runsc")
         self.options = ["--boundary", "native"] if name == "native" else []
         if ROOTLESS in self.words:
             self.user = user()

@@ -4,6 +4,7 @@ read back to be held against the registry. Must never invent a verdict."""
 import os
 import re
 
+import attack_engines
 import attack_registry
 import harness
 
@@ -19,10 +20,12 @@ def cell(text):
 def places(item, engines):
     """Where it was tried, in words."""
     found = [attack_registry.PLACES[letter] for letter in item.places
-             if letter != "I"]
-    if "I" in item.places:
-        found.append("inside: " + ", ".join(
-            name for name in engines if name not in ("wire", "launch")))
+             if letter not in "IS"]
+    for letter in "IS":
+        if letter in item.places:
+            found.append(f"{attack_registry.PLACES[letter]}: " + ", ".join(
+                name for name in engines if name not in ("wire", "launch")
+                and (letter == "I" or attack_engines.make(name).serves)))
     return "; ".join(found)
 
 

@@ -28,6 +28,7 @@ import attack_launch  # noqa: E402
 import attack_page  # noqa: E402
 import attack_proxy  # noqa: E402
 import attack_registry  # noqa: E402
+import attack_served  # noqa: E402
 import attack_tables  # noqa: E402
 import drive  # noqa: E402
 import harness  # noqa: E402
@@ -38,6 +39,7 @@ EVIL = ("other.example.net:443", "http://other.example.net:80")
 WEAK = {
     "allow": "the attacker's host is on the list",
     "redactor": "a broker that overwrites no key",
+    "models": "another model than the agent's is on the host's list",
 }
 
 
@@ -69,11 +71,23 @@ def launch(only):
 
 
 def on_engine(net, name, only, weaken):
+    """One sandbox for what it can do by itself, one with an agent in it for
+    the broker; neither when nothing of it is wanted."""
     engine = attack_engines.make(name)
-    tally = Tally(f"inside, {name}", only)
-    attack_inside.run(tally, engine, net,
-                      EVIL if weaken == "allow" else ())
-    return {"I": tally}
+    tallies = {letter: Tally(f"{where}, {name}", only) for letter, where
+               in attack_registry.PLACES.items() if letter in "IS"}
+    evil = EVIL if weaken == "allow" else ()
+    parts = {"I": (attack_inside.run, tallies["I"], engine, net, evil),
+             "S": (attack_served.run, tallies["S"], engine,
+                   weaken == "models")}
+    wanted = {letter: engine.serves or letter != "S" for letter in parts}
+    for letter, part in parts.items():
+        wanted[letter] &= tallies[letter].wants(*[
+            item.number for item in attack_registry.ITEMS
+            if letter in item.places])
+        if wanted[letter]:
+            timed(tallies[letter].place, *part)
+    return {letter: tallies[letter] for letter in parts if wanted[letter]}
 
 
 class Report:
@@ -150,6 +164,7 @@ def main():
         time.monotonic()
     net = drive.TestInternet()
     atexit.register(attack_engines.forget)
+    atexit.register(attack_served.forget)
     for name in engines:
         at = time.monotonic()
         if name == WIRE:

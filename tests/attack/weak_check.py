@@ -19,6 +19,7 @@ WALLS = [
     ("redactor", ("wire",), (79, 114), (77,)),
     ("allow", ("native", "podman-mux", "docker", "docker-mux", "oci-runsc"),
      (26, 27, 66), (98,)),
+    ("models", ("podman-mux", "oci-runsc"), (87, 113), (76,)),
     (None, ("bare", "bare-docker"), (*OPEN, 96, 97), ()),
     (None, ("bare-runsc",), OPEN, ()),
 ]
