@@ -192,7 +192,7 @@ def process_settings():
         library = file.read()
     image = Image([Entry("evil.so", library), Entry("evil")], config={
         "Entrypoint": ["/bin/sh", "-c", "echo entrypoint; exec \"$@\"", "-"],
-        "Cmd": ["/bin/env"], "User": "0:0", "WorkingDir": "/evil",
+        "Cmd": ["guest"], "User": "0:0", "WorkingDir": "/evil",
         "StopSignal": "SIGCONT",
         "Env": ["LD_PRELOAD=/evil.so", "PATH=/evil:/bin", "HOME=/evil",
                 "FROM_THE_IMAGE=1", "HTTPS_PROXY=http://evil:1",

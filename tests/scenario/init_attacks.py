@@ -48,6 +48,19 @@ run = Run("attack_init", "names", options=RELAY,
 check("names_relay_socket_lost_without_landlock",
       run.facts().get("unlink") == "success", run.events)
 
+# A guest of a kernel of its own has fewer walls: nobody but a supervisor and
+# a command line that agree about it make init one.
+RIGHTS = [word for right in ("SETPCAP", "SETUID", "SETGID", "KILL")
+          for word in ("--podman", "--cap-add=" + right)]
+for name, options in (("by_its_word", ("--word", "guest")),
+                      ("by_its_word_with_rights",
+                       ("--word", "guest", *RIGHTS)),
+                      ("by_the_setup", ("--guest-uid", "70001")),
+                      ("by_another_word", ("--word", "gues"))):
+    run = Run("attack_init", "memory", options=options).finish()
+    check(f"i13_no_guest_{name}", not run.all("report")
+          and not run.output() and not run.one("status"), run.events)
+
 # A lingering socket sent to the relay.
 with socket.socket(socket.AF_UNIX) as probe:
     try:

@@ -201,6 +201,7 @@ send_setup(void)
 	setup.relay_llm_port = (uint16_t)init_harness_option.relay_llm;
 	setup.relay_tools_port = (uint16_t)init_harness_option.relay_tools;
 	setup.landlock_required = !init_harness_option.no_landlock;
+	setup.guest_uid = (uint32_t)init_harness_option.guest_uid;
 	send_record(&setup, sizeof(setup), NULL, 0);
 }
 
@@ -279,6 +280,7 @@ exec_podman(const int *pass)
 	for (unsigned i = 0; i < init_harness_option.podman.count; i++)
 		words[count++] = init_harness_option.podman.words[i];
 	words[count++] = init_harness_option.image;
+	words[count++] = init_harness_option.word; /* NULL: none */
 	words[count] = NULL;
 	for (int i = 0; i < INIT_FD_COUNT; i++) {
 		int high = fcntl(pass[i], F_DUPFD, 100 + i);

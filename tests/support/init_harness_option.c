@@ -35,7 +35,8 @@ static const struct option names[] = {{"init", 1, NULL, 'i'},
     {"secret", 1, NULL, 'S'}, {"podman", 1, NULL, 'P'},
     {"relay-llm", 1, NULL, 'L'}, {"relay-tools", 1, NULL, 'T'},
     {"kill-after", 1, NULL, 'k'}, {"tree-bytes", 1, NULL, 'b'},
-    {"tree-files", 1, NULL, 'f'},
+    {"tree-files", 1, NULL, 'f'}, {"word", 1, NULL, 'W'},
+    {"guest-uid", 1, NULL, 'G'},
     {"writable-exec", 0, &init_harness_option.writable_exec, 1},
     {"no-go", 0, &init_harness_option.no_go, 1},
     {"echo", 0, &init_harness_option.echo, 1},
@@ -114,6 +115,12 @@ init_harness_option_one(int letter)
 		break;
 	case 'f':
 		init_harness_option.tree_files = strtoull(optarg, NULL, 10);
+		break;
+	case 'W':
+		init_harness_option.word = optarg;
+		break;
+	case 'G':
+		init_harness_option.guest_uid = atoi(optarg);
 		break;
 	case 0:
 		break;

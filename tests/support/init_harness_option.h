@@ -16,10 +16,10 @@ struct init_harness_list {
 
 struct init_harness_option {
 	const char *init, *image, *runtime, *seccomp, *name, *uid, *memory,
-	    *pids, *cwd, *network, *report, *import, *export;
+	    *pids, *cwd, *network, *report, *import, *export, *word;
 	struct init_harness_list listen, writable, env, secret, podman;
 	int relay_llm, relay_tools, kill_after, writable_exec, no_go, echo,
-	    no_landlock;
+	    no_landlock, guest_uid;
 	unsigned long long tree_bytes, tree_files;
 	char **argv;
 };
