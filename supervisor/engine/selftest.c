@@ -394,9 +394,12 @@ selftest_limit(const struct selftest *first, const char *name, json_t *probes)
 	    .detail_size = sizeof(detail)};
 	enum result result = selftest_play(&test);
 	const struct sandbox_outcome *outcome = &test.outcome;
+	/* Of that limit, and of no other. */
+	bool memory = strcmp(name, "limit_memory") == 0;
 	bool ended = result == RESULT_OK && outcome->started &&
 		     outcome->removed &&
-		     strcmp(outcome->code, "init_died") == 0;
+		     strcmp(outcome->code, "init_died") == 0 &&
+		     memory == (outcome->oom_kills > 0);
 
 	(void)snprintf(shown, sizeof(shown), "%s (gVisor: %s%s)",
 	    result != RESULT_OK ? detail : outcome->code,

@@ -21,8 +21,8 @@ foreach(engine podman podman-mux oci-crun oci-runc native)
 	add_attack(${engine} 400 run --engine ${engine})
 endforeach()
 # One daemon for both; a kernel in a process takes its time.
-add_attack(docker 400 run --engine docker --engine docker-mux)
+add_attack(docker 500 run --engine docker --engine docker-mux)
 add_attack(oci-runsc 400 run --engine oci-runsc)
 add_attack(rootless 300 run --engine podman-rootless
     --engine oci-crun-rootless --engine oci-runc-rootless)
-add_attack(weak 600 weak_check)
+add_attack(weak 900 weak_check)
