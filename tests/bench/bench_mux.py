@@ -1,15 +1,16 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""A workload's standard streams over the mux wiring against the same program
-behind `podman exec -i` (and `docker exec -i`, where a daemon runs), and, as
-the yardstick, against inherited descriptors: bytes per second in and out,
-and the time of one byte there and back. All in one run, alternating; medians
-of the rounds; ratios are ours to theirs.
+"""A workload's standard streams over the mux wiring, with Podman and with
+Docker, against the same program behind `exec -i` and `run -i` of the same
+engine (the floor: nothing of ours in it), and, as the yardstick, against
+inherited descriptors: bytes per second in and out, and the time of one byte
+there and back; then 32 connections of a sandbox at once. All in one run,
+alternating; medians of the rounds; ratios are ours to theirs.
 
-usage: bench_mux.py [--rounds N] [--megabytes M] [--trips N]
+usage: bench_mux.py [--rounds N] [--megabytes M] [--trips N] [--streams N]
 
-Needs root and the sandbox image. Ours copies each byte through the gate and
-init besides, under the walls; exec has no walls at all."""
+Needs root, the sandbox image and dockerd, which it starts for itself. exec
+and run have no walls and no limits here; ours has both."""
 import argparse
 import os
 import statistics
@@ -25,14 +26,17 @@ os.environ.setdefault("AGENTNODE_BUILD_DIR",
 sys.path.insert(0, os.path.join(SOURCE, "tests", "support"))
 import engine_case  # noqa: E402
 import harness  # noqa: E402
+import many_streams  # noqa: E402
+from dockerd import Dockerd  # noqa: E402
 
 # One program for all: "i N" takes N bytes and says so, "o N" gives N, "t N"
 # gives back N single bytes; it says when it is there.
 INSIDE = """
 import os, sys
+room = memoryview(bytearray(1 << 20))
 def take(n):
     while n:
-        n -= len(os.read(0, min(n, 1 << 20)))
+        n -= os.readv(0, [room[:min(n, 1 << 20)]])
 def put(n):
     block = bytes(1 << 16)
     while n:
@@ -58,6 +62,9 @@ while True:
 """
 
 
+ROOM = memoryview(bytearray(1 << 20))
+
+
 class Way:
     """One running program and its two pipes."""
 
@@ -69,7 +76,7 @@ class Way:
 
     def read(self, count):
         while count:
-            got = len(os.read(self.back, min(count, 1 << 20)))
+            got = os.readv(self.back, [ROOM[:min(count, 1 << 20)]])
             if got == 0:
                 raise RuntimeError("it ended")
             count -= got
@@ -107,7 +114,7 @@ class Way:
         self.process.wait(timeout=30)
 
 
-def sandbox(wiring):
+def home_of(wiring):
     home = harness.folder()
     folder = os.path.join(home, ".agentnode")
     os.makedirs(folder, mode=0o700)
@@ -115,41 +122,55 @@ def sandbox(wiring):
     with open(path, "w", encoding="utf-8") as file:
         file.write('{"sandbox": {"wiring": "%s"}}' % wiring)
     os.chmod(path, 0o600)
+    return home
+
+
+def sandbox(home, image=None):
     return Way(engine_case.Case("/usr/bin/python3", "-c", INSIDE,
-                                home=home).process)
+                                home=home, image_name=image).process)
 
 
-def engine_exec(engine, container):
-    return Way(subprocess.Popen(
-        [engine, "exec", "-i", container, "/usr/bin/python3", "-c", INSIDE],
-        stdin=subprocess.PIPE, stdout=subprocess.PIPE))
+class Peer:
+    """An engine by its own words: one container to exec in, one that is
+    attached from the start."""
+    RUN = ["--network=none", "--ulimit=nofile=4096:4096",
+           "--ulimit=nproc=4096:4096"]
 
+    def __init__(self, engine, image, env=None):
+        self.engine, self.image, self.env = engine, image, env
+        self.container = None
 
-def begin(engine, image):
-    """A container to exec in; with both versions of control groups mounted
-    podman is not shown the newer one, as in a sandbox of ours."""
-    run = [engine, "run", "-d", "--rm", "--network=none",
-           "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096",
-           "--entrypoint=sleep", image, "3600"]
-    if engine == "podman" and os.path.isdir("/sys/fs/cgroup/unified"):
-        run = ["unshare", "--mount", "--propagation=slave", "sh", "-c",
-               "umount -l /sys/fs/cgroup/unified && exec \"$@\"", "sh",
-               *run]
-    started = subprocess.run(run, stdout=subprocess.PIPE, text=True,
-                             check=True)
-    return started.stdout.strip()
+    def words(self, *words):
+        """With both versions of control groups mounted podman is not shown
+        the newer one, as in a sandbox of ours."""
+        if self.engine == "podman" and os.path.isdir("/sys/fs/cgroup/unified"):
+            return ["unshare", "--mount", "--propagation=slave", "sh", "-c",
+                    "umount -l /sys/fs/cgroup/unified && exec \"$@\"", "sh",
+                    self.engine, *words]
+        return [self.engine, *words]
 
+    def way(self, *words):
+        return Way(subprocess.Popen(
+            self.words(*words, "-c", INSIDE), env=self.env,
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE))
 
-def docker_image():
-    """An image of the daemon's that has Python; None: no daemon, none."""
-    try:
-        listed = subprocess.run(
-            ["docker", "images", "-q", "--filter",
-             "reference=agentnode-sandbox"], stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL, text=True, timeout=20, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return (listed.stdout.split() or [None])[0]
+    def exec(self):
+        started = subprocess.run(
+            self.words("run", "-d", "--rm", *self.RUN, "--entrypoint=sleep",
+                       self.image, "600"),
+            stdout=subprocess.PIPE, text=True, check=True, env=self.env)
+        self.container = started.stdout.strip()
+        return self.way("exec", "-i", self.container, "/usr/bin/python3")
+
+    def run(self):
+        return self.way("run", "-i", "--rm", "--log-driver=none", *self.RUN,
+                        "--entrypoint=/usr/bin/python3", self.image)
+
+    def end(self):
+        if self.container:
+            subprocess.run([self.engine, "rm", "-f", self.container],
+                           stdout=subprocess.DEVNULL, check=False,
+                           env=self.env)
 
 
 def measure(ways, given):
@@ -165,15 +186,41 @@ def measure(ways, given):
 
 
 def show(found):
-    print(f"{'way':14} {'in GB/s':>8} {'out GB/s':>9} {'trip us':>8}")
+    print(f"{'way':16} {'in GB/s':>8} {'out GB/s':>9} {'trip us':>8}")
     for name, (up, down, trip) in found.items():
-        print(f"{name:14} {up / 1e9:8.2f} {down / 1e9:9.2f}"
+        print(f"{name:16} {up / 1e9:8.2f} {down / 1e9:9.2f}"
               f" {trip * 1e6:8.0f}")
-    ours = found["mux"]
-    for name, row in found.items():
-        if name.endswith("exec -i"):
-            print(f"mux to {name}: in {ours[0] / row[0]:.2f}x, out "
-                  f"{ours[1] / row[1]:.2f}x, trip {row[2] / ours[2]:.2f}x")
+    for engine in ("podman", "docker"):
+        ours = found["mux " + engine]
+        for what in ("exec -i", "run -i"):
+            row = found[f"{engine} {what}"]
+            print(f"mux {engine} to its {what}: in {ours[0] / row[0]:.2f}x, "
+                  f"out {ours[1] / row[1]:.2f}x, trip "
+                  f"{(ours[2] - row[2]) * 1e6:+.0f} us")
+    ours, row = found["mux podman"], found["docker exec -i"]
+    print(f"mux podman to docker exec -i: in {ours[0] / row[0]:.2f}x, out "
+          f"{ours[1] / row[1]:.2f}x, trip {(ours[2] - row[2]) * 1e6:+.0f} us")
+
+
+def streams(given, daemon):
+    homes = {"podman": (home_of("mux"), None),
+             "docker": (daemon.home(wiring="mux"), daemon.image)}
+    for engine, (home, image) in homes.items():
+        for way in ("in", "out"):
+            seen, rate = many_streams.run(
+                way, given.streams, given.megabytes << 20, home, image)
+            print(f"mux {engine}, {given.streams} connections {way}: "
+                  f"{rate / 1e9:.2f} GB/s, the furthest from their mean by "
+                  f"{many_streams.unfair(seen) * 100:.0f} %")
+
+
+def begin(ways, peers, daemon):
+    ways["mux podman"] = sandbox(home_of("mux"))
+    ways["descriptors"] = sandbox(home_of("fd"))
+    ways["mux docker"] = sandbox(daemon.home(wiring="mux"), daemon.image)
+    for peer in peers:
+        ways[peer.engine + " exec -i"] = peer.exec()
+        ways[peer.engine + " run -i"] = peer.run()
 
 
 def main():
@@ -181,24 +228,23 @@ def main():
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--megabytes", type=int, default=256)
     parser.add_argument("--trips", type=int, default=2000)
+    parser.add_argument("--streams", type=int, default=32)
     given = parser.parse_args()
-    containers, ways = [], {}
+    daemon, ways = Dockerd(), {}
+    peers = [Peer("podman", engine_case.image()),
+             Peer("docker", daemon.image, {
+                 "PATH": os.environ["PATH"], "DOCKER_CONFIG": daemon.run,
+                 "DOCKER_HOST": "unix://" + daemon.socket})]
     try:
-        ways["mux"] = sandbox("mux")
-        ways["descriptors"] = sandbox("fd")
-        containers.append(("podman", begin("podman", engine_case.image())))
-        ways["podman exec -i"] = engine_exec(*containers[-1])
-        image = docker_image()
-        if image:
-            containers.append(("docker", begin("docker", image)))
-            ways["docker exec -i"] = engine_exec(*containers[-1])
+        begin(ways, peers, daemon)
         show(measure(ways, given))
         for way in ways.values():
             way.end()
+        streams(given, daemon)
     finally:
-        for engine, container in containers:
-            subprocess.run([engine, "rm", "-f", container],
-                           stdout=subprocess.DEVNULL, check=False)
+        for peer in peers:
+            peer.end()
+        daemon.end()
 
 
 if __name__ == "__main__":
