@@ -160,10 +160,12 @@ mux_bridge_fill(struct mux_bridge *bridge)
 static void
 mux_bridge_settle(struct mux_bridge *bridge)
 {
+	/* What is freed on the way lowers it. */
+	unsigned high = bridge->link.high;
 	bool crowded = bridge->crowded;
 
 	bridge->crowded = false;
-	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
+	for (unsigned i = 0; i < high; i++) {
 		if (crowded)
 			mux_open_again(bridge, &bridge->link.streams[i]);
 		mux_end_settle(bridge, &bridge->link.streams[i]);
@@ -232,7 +234,7 @@ static void
 mux_bridge_poll_ends(
     struct mux_bridge *bridge, struct pollfd *polls, unsigned *count)
 {
-	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
+	for (unsigned i = 0; i < bridge->link.high; i++) {
 		const struct mux_stream *stream = &bridge->link.streams[i];
 		const struct mux_end *end = &bridge->ends[i];
 		short in =

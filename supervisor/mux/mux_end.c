@@ -269,7 +269,7 @@ mux_end_read(struct mux_bridge *bridge, struct mux_stream *stream,
 bool
 mux_end_has_output(const struct mux_bridge *bridge)
 {
-	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
+	for (unsigned i = 0; i < bridge->link.high; i++) {
 		const struct mux_stream *stream = &bridge->link.streams[i];
 
 		if (stream->id != 0 && !stream->resetting &&

@@ -26,11 +26,14 @@ mux_link_init(struct mux_link *link, enum mux_link_side side, uint64_t now_ms)
 struct mux_stream *
 mux_link_find(struct mux_link *link, uint32_t id)
 {
-	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
+	for (unsigned i = 0; i < link->high; i++) {
 		if (link->streams[i].id == id)
 			return &link->streams[i];
 	}
-	return NULL;
+	/* One that is free is the first of all those behind. */
+	return id == 0 && link->high < MUX_LINK_STREAMS
+		   ? &link->streams[link->high]
+		   : NULL;
 }
 
 static struct mux_stream *
@@ -41,6 +44,8 @@ mux_link_add(struct mux_link *link, uint32_t id, enum mux_frame_kind kind,
 
 	if (stream == NULL)
 		return NULL;
+	if (stream == &link->streams[link->high])
+		link->high++;
 	*stream = (struct mux_stream){.id = id,
 	    .kind = kind,
 	    .number = number,
@@ -282,6 +287,8 @@ mux_link_free(struct mux_link *link, struct mux_stream *stream)
 	link->pool += stream->window - MUX_LINK_WINDOW;
 	*stream = (struct mux_stream){.id = 0};
 	link->used--;
+	while (link->high > 0 && link->streams[link->high - 1].id == 0)
+		link->high--;
 }
 
 /* ---- what is said ---- */
@@ -380,7 +387,7 @@ mux_link_say(struct mux_link *link, uint8_t *bytes_r)
 	struct mux_frame frame = {.payload = NULL};
 	bool found = mux_link_say_own(link, &frame);
 
-	for (unsigned i = 0; i < MUX_LINK_STREAMS && !found; i++)
+	for (unsigned i = 0; i < link->high && !found; i++)
 		found = link->streams[i].id != 0 &&
 			mux_link_say_stream(link, &link->streams[i], &frame);
 	return found ? mux_frame_encode(&frame, bytes_r) : 0;
@@ -400,8 +407,8 @@ mux_link_turn(struct mux_link *link, uint32_t *most_r)
 	uint32_t most = link->used <= MUX_LINK_ALONE ? 2 * MUX_LINK_QUANTUM
 						     : MUX_LINK_QUANTUM;
 
-	for (unsigned i = 0; i < MUX_LINK_STREAMS; i++) {
-		unsigned at = (link->next + i) % MUX_LINK_STREAMS;
+	for (unsigned i = 0; i < link->high; i++) {
+		unsigned at = (link->next + i) % link->high;
 		struct mux_stream *stream = &link->streams[at];
 
 		if (!stream->ready || !mux_link_may_send(stream))

@@ -63,6 +63,7 @@ struct mux_link {
 	uint32_t pool;                 /* left of it */
 	struct mux_stream streams[MUX_LINK_STREAMS];
 	unsigned used, next;                /* next: whose turn it is */
+	unsigned high;                      /* none lives from here on */
 	uint64_t answers[MUX_LINK_ANSWERS]; /* id, and above it done */
 	unsigned answer_first, answer_count;
 	uint64_t heard_ms, pinged_ms;
