@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
+#include <signal.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,12 +17,14 @@
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/ipc.h"
 
 #define DRIVE_CHILD_BACKLOG 4096
+#define DRIVE_CHILD_TRIES 1200 /* 12 seconds */
 
 _Noreturn void
 drive_child_fail(const char *what)
@@ -114,10 +117,16 @@ drive_child_spawn(const char *program, int *control_r)
 int
 drive_child_finish(pid_t pid, const char *program)
 {
-	int status = 0;
+	const struct timespec pause = {.tv_nsec = 10000000};
+	int status = 0, left = DRIVE_CHILD_TRIES;
+	pid_t ended;
 
-	while (waitpid(pid, &status, 0) < 0 && errno == EINTR)
-		continue;
+	while ((ended = waitpid(pid, &status, WNOHANG)) == 0 && left-- > 0)
+		(void)nanosleep(&pause, NULL);
+	if (ended == 0) { /* as the supervisor would */
+		(void)kill(pid, SIGKILL);
+		(void)waitpid(pid, &status, 0);
+	}
 	if (WIFEXITED(status) && (WEXITSTATUS(status) == IPC_EXIT_SUPERVISOR ||
 				     WEXITSTATUS(status) == IPC_EXIT_OK))
 		return 0;

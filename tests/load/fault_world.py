@@ -171,8 +171,9 @@ class Container(Exec):
 
 
 class Oci(Container):
-    """The runtime called directly, without an engine."""
-    name = "oci"
+    """The runtime called directly, without an engine. The first run unpacks
+    the image."""
+    name, timeout = "oci", 180
 
     def __init__(self, image=None):
         super().__init__(image)
