@@ -60,7 +60,7 @@ docker_program_header(size_t len, char block_r[DOCKER_PROGRAM_BLOCK])
 	(void)snprintf(block_r + 136, 12, "%011o", 0U);
 	memset(block_r + 148, ' ', 8);
 	block_r[156] = '0';
-	memcpy(block_r + 257, "ustar\00000", 8);
+	memcpy(block_r + 257, "ustar\00000", 8); /* NOLINT: bytes */
 	for (unsigned i = 0; i < DOCKER_PROGRAM_BLOCK; i++)
 		sum += (unsigned char)block_r[i];
 	(void)snprintf(block_r + 148, 8, "%06o", sum);

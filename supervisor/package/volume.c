@@ -80,7 +80,8 @@ volume_is_ours(const struct engine_host *host, const char *name)
 	if (!engine_memory_by_group(&host->memory))
 		return true;
 	len = (size_t)snprintf(end, sizeof(end), "-%s", host->files.owner);
-	return before > len && strncmp(hash - len, end, len) == 0;
+	return hash != NULL && before > len &&
+	       strncmp(hash - len, end, len) == 0;
 }
 
 enum result
