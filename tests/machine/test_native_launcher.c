@@ -167,7 +167,8 @@ test_sources(void **state)
 	source(below("link"));
 	refused(record(SEALS), "link");
 	source(below("link/in")); /* on the way */
-	refused(record(SEALS), "link/in: Too many levels of symbolic links");
+	/* The rest are the words of the C library it is linked with. */
+	refused(record(SEALS), "link/in: ");
 	source("/dev/null");
 	refused(record(SEALS), "neither a file nor a directory: /dev/null");
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%.100s",
