@@ -246,6 +246,11 @@ host_keep_finish(struct host_keep *keep)
 	pid_t main = keep->workload.pid;
 	bool dead;
 
+	/* First, so that it does nothing about what follows: a shell whose
+	 * child dies, or that cannot fork, would end in its own way. It is
+	 * not reaped, so the number is its own. */
+	if (main != 0)
+		(void)kill(main, SIGKILL);
 	host_group_shut(&keep->group);
 	dead = host_tree_end(HOST_KEEP_KILL_MS, &main, &status);
 
