@@ -66,6 +66,14 @@ budget_open(int dir_fd, struct budget **budget_r, struct json_fault *fault)
 	return result;
 }
 
+enum result
+budget_renew(struct budget *budget, int dir_fd, struct json_fault *fault)
+{
+	budget_held_forget(&budget->held);
+	budget_db_close(&budget->db);
+	return budget_db_open(&budget->db, dir_fd, BUDGET_FILE, fault);
+}
+
 void
 budget_free(struct budget **budget)
 {

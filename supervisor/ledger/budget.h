@@ -37,6 +37,11 @@ enum result budget_prepare(void);
  * RESULT_SYSTEM: cannot be read or written; RESULT_TIMEOUT: locked. */
 enum result budget_open(
     int dir_fd, struct budget **budget_r, struct json_fault *fault);
+/* Another connection in the place of this one, which had a fault; its runs
+ * stay alive. As budget_open; after a fault nothing but this or budget_free
+ * is called. */
+enum result budget_renew(
+    struct budget *budget, int dir_fd, struct json_fault *fault);
 /* Runs that are still open are left as dead ones. */
 void budget_free(struct budget **budget);
 

@@ -10,6 +10,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/ledger/budget_lock.h"
 #include "supervisor/ledger/budget_queue.h"
 
 #define BUDGET_QUEUE_PAUSE_MS 1U
@@ -19,9 +20,10 @@ struct budget_queue {
 	budget_queue_done *done;
 	budget_queue_pause *pause;
 	void *context;
-	struct budget *file; /* NULL: not open yet */
-	struct event *batch; /* the next try */
-	bool is_due;
+	struct budget *file;   /* NULL: not open yet */
+	struct event *batch;   /* the next try */
+	bool is_due, is_stale; /* file is to be opened anew */
+	unsigned losses;       /* budget_lock's, when it was opened */
 	uint64_t deadline_ms;
 	struct budget_job ring[BUDGET_QUEUE_MAX];
 	size_t first, count;
@@ -61,9 +63,30 @@ budget_queue_answer(
 static enum result
 budget_queue_open(struct budget_queue *queue, struct json_fault *fault)
 {
-	if (queue->file != NULL)
+	enum result result = RESULT_OK;
+
+	if (queue->file != NULL && !queue->is_stale)
 		return RESULT_OK;
-	return budget_open(queue->dir_fd, &queue->file, fault);
+	queue->losses = budget_lock_losses();
+	result = queue->file != NULL
+		     ? budget_renew(queue->file, queue->dir_fd, fault)
+		     : budget_open(queue->dir_fd, &queue->file, fault);
+	queue->is_stale = queue->file != NULL && result != RESULT_OK;
+	return result;
+}
+
+/* After a fault this connection may wait for a lock of its own; another one
+ * has none. When that fails too, the next batch tries again. */
+static void
+budget_queue_look(struct budget_queue *queue, enum result result)
+{
+	struct json_fault fault = {""};
+
+	if (queue->file == NULL)
+		return;
+	queue->is_stale |=
+	    result == RESULT_SYSTEM || queue->losses != budget_lock_losses();
+	(void)budget_queue_open(queue, &fault);
 }
 
 /* True: nothing was done, another ledger writes. */
@@ -90,9 +113,10 @@ budget_queue_try(struct budget_queue *queue, bool is_last)
 	if (result == RESULT_NEED_MORE && !is_last &&
 	    event_loop_now_ms() < queue->deadline_ms)
 		return true;
-	if (result != RESULT_OK && queue->file != NULL)
+	if (result != RESULT_OK && queue->file != NULL && !queue->is_stale)
 		json_field_fault(
 		    &fault, BUDGET_FILE ": %s", budget_detail(queue->file));
+	budget_queue_look(queue, result);
 	budget_queue_answer(queue, count, fault.text);
 	return false;
 }

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "supervisor/ledger/budget.h"
+#include "supervisor/ledger/budget_lock.h"
 #include "supervisor/ledger/budget_vfs.h"
 #include "supervisor/ledger/budget_wal.h"
 
@@ -42,6 +43,8 @@ budget_vfs_open(sqlite3_vfs *vfs, const char *name, sqlite3_file *file,
 
 	if (code == SQLITE_OK && budget_vfs_is_log(name, flags))
 		budget_wal_take(file);
+	else if (code == SQLITE_OK && (flags & SQLITE_OPEN_MAIN_DB) != 0)
+		budget_lock_take(file);
 	return code;
 }
 

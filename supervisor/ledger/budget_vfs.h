@@ -4,7 +4,8 @@
  * (no getcwd, no walk over a path it may not read), nothing is unlinked
  * (a file that is to go is cut to nothing, which means the same), chance
  * comes from getrandom(2), and a commit of usage.db is one write
- * (budget_wal.h).
+ * (budget_wal.h), and a lock that could not be let go of is noticed
+ * (budget_lock.h).
  * Everything else is SQLite's own "unix".
  */
 #ifndef SUPERVISOR_LEDGER_BUDGET_VFS_H

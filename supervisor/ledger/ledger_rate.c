@@ -12,6 +12,7 @@
 
 #include "common/event_loop.h"
 #include "common/log.h"
+#include "supervisor/ledger/budget_lock.h"
 #include "supervisor/ledger/rate.h"
 
 #define LEDGER_RATE_QUEUE 64U
@@ -33,6 +34,7 @@ struct ledger_rate {
 	ledger_rate_send *send;
 	void *context;
 	struct rate *rate;   /* NULL: not open yet */
+	unsigned losses;     /* budget_lock's, when it was opened */
 	struct event *again; /* the next try */
 	struct ledger_rate_ask queue[LEDGER_RATE_QUEUE];
 	size_t queued;
@@ -116,8 +118,10 @@ ledger_rate_try(struct ledger_rate *rate, struct ledger_rate_ask *ask)
 	struct json_fault fault = {""};
 	enum result result = RESULT_OK;
 
-	if (rate->rate == NULL)
+	if (rate->rate == NULL) {
+		rate->losses = budget_lock_losses();
 		result = rate_open(rate->dir_fd, &rate->rate, &fault);
+	}
 	if (result != RESULT_OK) {
 		ledger_rate_fail(rate, ask, result, fault.text);
 		return true;
@@ -132,6 +136,9 @@ ledger_rate_try(struct ledger_rate *rate, struct ledger_rate_ask *ask)
 		ledger_rate_refuse(rate, ask, &refusal);
 	else
 		ledger_rate_fail(rate, ask, result, rate_detail(rate->rate));
+	/* A connection that had a fault may wait for a lock of its own. */
+	if (result == RESULT_SYSTEM || rate->losses != budget_lock_losses())
+		rate_free(&rate->rate);
 	return true;
 }
 

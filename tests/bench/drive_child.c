@@ -24,7 +24,7 @@
 #include "common/ipc.h"
 
 #define DRIVE_CHILD_BACKLOG 4096
-#define DRIVE_CHILD_TRIES 1200 /* 12 seconds */
+#define DRIVE_CHILD_TRIES 300 /* 3 seconds */
 
 _Noreturn void
 drive_child_fail(const char *what)
