@@ -182,6 +182,11 @@ def main():
     image = engine_case.image()
     native, container = fault_world.Native(), fault_world.Container(image)
     server = fault_agent.Server(image)
+    # Of a package's own, an hour's worth is used up before the end.
+    many = {"walls": {"calls_per_minute": 6000, "calls_per_hour": 360000}}
+    done = harness.agentnode(server.home, "config", "set",
+                             "guard.rate_limits", json.dumps(many))
+    check("the server may be called often", done.code == 0, done)
     server.prepare()
     client = mcp_client.Client(
         server.words()[2:], env=server.env)
