@@ -235,7 +235,9 @@ sandbox_steps_start_parts(struct sandbox *sandbox, const char **part_r)
 	enum result result = RESULT_OK;
 
 	sandbox->egress_ready = !plan->has_egress;
-	sandbox->volumes_good = plan->volume_count == 0;
+	/* Who asks the engine waits for its answer, volumes or none. */
+	sandbox->volumes_good =
+	    plan->volume_count == 0 && !plan->engine->asks_engine;
 	*part_r = "agentnode-egress-proxy";
 	if (plan->has_egress) {
 		start_clock_begin(sandbox->clock, START_PROXY);

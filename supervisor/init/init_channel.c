@@ -120,6 +120,14 @@ init_channel_receive(struct init_channel_message *message_r)
 	return INIT_CHANNEL_MESSAGE;
 }
 
+/* Others of our user have too many descriptors under way, or the kernel has
+ * no memory for it now; as common/fd.h has it. */
+static bool
+init_channel_passes(int error)
+{
+	return error == ETOOMANYREFS || error == ENOBUFS || error == ENOMEM;
+}
+
 int
 init_channel_send(const void *body, size_t size, int fd)
 {
@@ -143,8 +151,7 @@ init_channel_send(const void *body, size_t size, int fd)
 	for (;;) {
 		if (sendmsg(INIT_CONTROL_FD, &header, MSG_NOSIGNAL) >= 0)
 			return 0;
-		/* Others of our user have too many descriptors under way. */
-		if (errno == ETOOMANYREFS && tries++ < INIT_CHANNEL_TRIES)
+		if (init_channel_passes(errno) && tries++ < INIT_CHANNEL_TRIES)
 			(void)poll(NULL, 0, INIT_CHANNEL_PAUSE_MS);
 		else if (errno != EINTR)
 			return errno;

@@ -24,6 +24,7 @@ struct budget_pair {
 	struct budget_pair_handlers handlers;
 	void *context;
 	struct event *on_read, *on_write;
+	struct event *on_crowd; /* of which no event of the socket tells */
 	struct buffer out;
 	unsigned busy; /* inside a handler: the memory must stay */
 	bool is_ended, is_freed;
@@ -36,6 +37,8 @@ budget_pair_destroy(struct budget_pair *pair)
 		event_free(pair->on_read);
 	if (pair->on_write != NULL)
 		event_free(pair->on_write);
+	if (pair->on_crowd != NULL)
+		event_free(pair->on_crowd);
 	fd_close(&pair->fd);
 	buffer_free(&pair->out);
 	free(pair);
@@ -54,6 +57,7 @@ budget_pair_free(struct budget_pair **pair)
 	gone->is_ended = gone->is_freed = true;
 	(void)event_del(gone->on_read);
 	(void)event_del(gone->on_write);
+	(void)event_del(gone->on_crowd);
 	if (gone->busy == 0)
 		budget_pair_destroy(gone);
 }
@@ -74,6 +78,7 @@ budget_pair_end(struct budget_pair *pair, enum result why, const char *detail)
 	pair->is_ended = true;
 	(void)event_del(pair->on_read);
 	(void)event_del(pair->on_write);
+	(void)event_del(pair->on_crowd);
 	pair->handlers.on_end(why, detail, pair->context);
 }
 
@@ -141,6 +146,19 @@ budget_pair_on_write(evutil_socket_t fd, short what, void *context)
 	(void)budget_pair_flush(pair);
 }
 
+/* What the kernel has no memory for passes, without an event (common/fd.h):
+ * a socket that can be written would only be tried without end. */
+static void
+budget_pair_wait(struct budget_pair *pair)
+{
+	static const struct timeval moment = {0, 10000};
+
+	if (errno == EAGAIN)
+		(void)event_add(pair->on_write, NULL);
+	else
+		(void)event_add(pair->on_crowd, &moment);
+}
+
 enum result
 budget_pair_flush(struct budget_pair *pair)
 {
@@ -152,7 +170,7 @@ budget_pair_flush(struct budget_pair *pair)
 		    pair->fd, buffer_bytes_borrow(&pair->out), len, NULL, 0);
 
 		if (result == RESULT_NEED_MORE) {
-			(void)event_add(pair->on_write, NULL);
+			budget_pair_wait(pair);
 			return RESULT_OK;
 		}
 		if (result != RESULT_OK) {
@@ -202,8 +220,9 @@ budget_pair_new(struct event_base *base, int fd,
 	    base, fd, EV_READ | EV_PERSIST, budget_pair_on_read, pair);
 	pair->on_write = event_new(
 	    base, fd, EV_WRITE | EV_PERSIST, budget_pair_on_write, pair);
+	pair->on_crowd = event_new(base, -1, 0, budget_pair_on_write, pair);
 	if (sizes->in > BUDGET_PAIR_RECORD_MAX || pair->on_read == NULL ||
-	    pair->on_write == NULL ||
+	    pair->on_write == NULL || pair->on_crowd == NULL ||
 	    fd_set_nonblocking(fd, true) != RESULT_OK ||
 	    event_add(pair->on_read, NULL) != 0) {
 		budget_pair_destroy(pair);

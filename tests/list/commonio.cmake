@@ -6,7 +6,8 @@ add_unit_test(log LIBRARIES common_io util)
 add_unit_test(event_loop LIBRARIES common_io)
 add_unit_test(ipc LIBRARIES common_io)
 add_unit_test(peer LIBRARIES common_io)
-add_unit_test(peer_crowd LIBRARIES common_io)
+add_unit_test(peer_crowd LIBRARIES common_io
+    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/no_memory.c)
 add_confine_test(confine LIBRARIES common_io
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_run.c)
 add_confine_test(confine_layers LIBRARIES common_io

@@ -5,16 +5,12 @@
 #include "common/peer.h"
 
 #include <errno.h>
-#include <linux/filter.h>
-#include <linux/seccomp.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/resource.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,6 +18,7 @@
 
 #include "common/event_loop.h"
 #include "common/fd.h"
+#include "tests/support/no_memory.h"
 
 struct test_peer_crowd {
 	struct event_base *base;
@@ -145,27 +142,6 @@ test_peer_crowd_waits(void **state)
 	assert_int_equal(WEXITSTATUS(status), 0);
 }
 
-/* From now on the kernel has no memory for what is sent over fd. */
-static bool
-test_peer_crowd_no_memory(int fd)
-{
-	struct sock_filter code[] = {
-	    BPF_STMT(
-		BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
-	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, __NR_sendmsg, 0, 3),
-	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS,
-		offsetof(struct seccomp_data, args[0])),
-	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)fd, 0, 1),
-	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | ENOMEM),
-	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
-	};
-	const struct sock_fprog program = {
-	    sizeof(code) / sizeof(code[0]), code};
-
-	return prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
-	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
-}
-
 static int
 test_peer_crowd_short(struct test_peer_crowd *test, int fd)
 {
@@ -175,7 +151,7 @@ test_peer_crowd_short(struct test_peer_crowd *test, int fd)
 	ipc_message_init(&message, IPC_LOG_REPLACE, 0);
 	message.fds[0] = 0;
 	message.fd_count = 1;
-	if (!test_peer_crowd_no_memory(fd))
+	if (!no_memory_to_send(fd))
 		return 1;
 	if (peer_send(test->peer, &message) != RESULT_OK)
 		return 2;
