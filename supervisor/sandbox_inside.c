@@ -257,10 +257,14 @@ sandbox_inside_on_wiring_end(enum result why, const char *detail, void *context)
 	if (sandbox->state == SANDBOX_BYE && why == RESULT_EOF)
 		return; /* in order; the client ends next */
 	/* Without a first word the client knows more: its end is near. */
-	if (sandbox->state == SANDBOX_HELLO && why == RESULT_EOF)
+	sandbox->link_over = true;
+	if (sandbox->state == SANDBOX_HELLO && why == RESULT_EOF &&
+	    !sandbox->client_ended)
 		return;
 	if (why == RESULT_EOF)
 		code = "init_died";
+	else if (why == RESULT_REFUSED)
+		code = "engine_failed";
 	else if (why == RESULT_SYSTEM)
 		code = "init_failed";
 	else if (why == RESULT_MISMATCH)
@@ -274,7 +278,14 @@ sandbox_inside_sandbox(void *context)
 	return sandbox_id(context);
 }
 
+static void
+sandbox_inside_on_joined(void *context)
+{
+	sandbox_client_joined(context);
+}
+
 const struct wiring_handlers sandbox_inside_handlers = {sandbox_inside_on_hello,
     sandbox_inside_on_listener, sandbox_inside_on_report,
     sandbox_inside_on_tree, sandbox_inside_on_status,
-    sandbox_inside_on_wiring_end, sandbox_inside_sandbox};
+    sandbox_inside_on_wiring_end, sandbox_inside_sandbox,
+    sandbox_inside_on_joined};

@@ -448,7 +448,8 @@ sandbox_plan_make(const struct config *config, const struct sandbox_spec *spec,
 bool
 sandbox_plan_is_detached(const struct sandbox_plan *plan)
 {
-	return plan->engine->client_detaches && plan->wiring != WIRING_MUX;
+	return plan->engine->client_detaches &&
+	       (plan->wiring != WIRING_MUX || plan->input.made);
 }
 
 void

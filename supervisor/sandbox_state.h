@@ -50,6 +50,7 @@ struct sandbox {
 	struct wiring *wiring;
 	struct engine_call *client;
 	bool client_ended, client_clean; /* by itself, without complaint */
+	bool link_over; /* the way in ended before init's first word */
 	struct process_watch *monitor, *init;
 	pid_t init_pid; /* 0: not heard yet */
 	struct cgroup cgroup;
@@ -80,6 +81,11 @@ void sandbox_close(
 
 /* What init says, and its end (sandbox_inside.c). */
 extern const struct wiring_handlers sandbox_inside_handlers;
+
+/* The engine's client (sandbox_client.c). */
+enum result sandbox_client_start(
+    struct sandbox *sandbox, char *detail_r, size_t detail_size);
+void sandbox_client_joined(struct sandbox *sandbox);
 
 /* What a state does when it is entered (sandbox_steps.c). */
 void sandbox_steps_audit(struct sandbox *sandbox);

@@ -253,78 +253,7 @@ sandbox_steps_start_parts(struct sandbox *sandbox, const char **part_r)
 	return result;
 }
 
-/* ---- the engine's client, its monitor, init ---- */
-
-static void
-sandbox_steps_on_client(const struct engine_call_end *end, void *context)
-{
-	struct sandbox *sandbox = context;
-	char detail[400];
-
-	sandbox->client_ended = true;
-	sandbox->client_clean = end->exit_code >= 0 && end->exit_code < 125 &&
-				end->error[0] == '\0';
-	if (sandbox->state == SANDBOX_CLIENT) {
-		sandbox_enter(sandbox, SANDBOX_REMOVE, "its client ended");
-		return;
-	}
-	/* What it started goes on without it. */
-	if (sandbox_plan_is_detached(&sandbox->plan) && end->exit_code == 0)
-		return;
-	if (sandbox->state == SANDBOX_KILL)
-		return; /* it is on its way */
-	if (sandbox->state == SANDBOX_BYE) {
-		sandbox_enter(sandbox, SANDBOX_KILL, "its client ended");
-		return;
-	}
-	(void)snprintf(detail, sizeof(detail),
-	    "the engine's client ended (%d): %s", end->exit_code, end->error);
-	sandbox_close(sandbox,
-	    sandbox->state == SANDBOX_HELLO ? "engine_failed" : "engine_died",
-	    detail);
-}
-
 /* ---- start: parts and engine at the same time ---- */
-
-static enum result
-sandbox_steps_start_client(
-    struct sandbox *sandbox, char *detail_r, size_t detail_size)
-{
-	struct sandbox_plan *plan = &sandbox->plan;
-	int pass[INIT_FD_COUNT + 1];
-	struct wiring_pass passed;
-	struct engine_start start = {.more_fd = -1};
-	struct engine_call_spec call = {
-	    .files = &plan->host.files, .pass = pass, .output_max = 65536};
-	enum result result = plan->engine->start(
-	    plan, &start, &sandbox->cgroup, detail_r, detail_size);
-
-	if (result != RESULT_OK)
-		return result;
-	call.argv = start.argv;
-	call.hide_unified = start.hide_unified;
-	call.die_with_us = start.die_with_us;
-	call.place = start.place;
-	call.place_context = start.place_context;
-	plan->facts.socket = wiring_socket(sandbox->wiring);
-	(void)run_lock_note(&plan->lock, &plan->facts);
-	result = wiring_pass(sandbox->wiring, plan->streams, &passed);
-	call.stdin_fd = passed.stdin_fd;
-	call.stdout_fd = passed.stdout_fd;
-	while (call.pass_count < passed.count) {
-		pass[call.pass_count] = passed.fds[call.pass_count];
-		call.pass_count++;
-	}
-	if (start.more_fd >= 0)
-		pass[call.pass_count++] = start.more_fd;
-	if (result == RESULT_OK)
-		result = engine_call_start(sandbox->base, &call,
-		    sandbox_steps_on_client, sandbox, &sandbox->client);
-	wiring_passed(sandbox->wiring);
-	for (size_t i = 0; i < 3; i++)
-		fd_close(&plan->streams[i]);
-	return result;
-}
 
 static void
 sandbox_steps_on_dead(bool dead, void *context)
@@ -380,8 +309,7 @@ sandbox_steps_start(struct sandbox *sandbox)
 		    &sandbox->wiring, detail, sizeof(detail));
 	/* The slowest first. */
 	if (result == RESULT_OK)
-		result =
-		    sandbox_steps_start_client(sandbox, detail, sizeof(detail));
+		result = sandbox_client_start(sandbox, detail, sizeof(detail));
 	if (result == RESULT_OK)
 		result = sandbox_steps_start_parts(sandbox, &part);
 	if (result != RESULT_OK && detail[0] == '\0')

@@ -8,11 +8,9 @@
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/socket.h>
-#include <sys/un.h>
-#include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/engine/docker_attach.h"
 
 static void
 docker_info_text(const json_t *info, const char *key, char *text_r, size_t size,
@@ -99,12 +97,7 @@ docker_info_take(
 bool
 docker_info_alive(const char *path)
 {
-	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd FD_CLEANUP = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	int fd FD_CLEANUP = -1;
 
-	if (fd < 0 || strlen(path) >= sizeof(address.sun_path))
-		return false;
-	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	return connect(
-		   fd, (const struct sockaddr *)&address, sizeof(address)) == 0;
+	return docker_attach_connect(path, &fd) == RESULT_OK;
 }

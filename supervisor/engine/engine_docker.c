@@ -35,6 +35,15 @@ engine_docker_mount(struct sandbox_plan *plan)
 	    (struct run_argv_mount){plan->slot.volume, INIT_WIRING_DIR};
 }
 
+/* The client only makes it; the way in is attached before it is started. */
+void
+engine_docker_attach(struct sandbox_plan *plan)
+{
+	plan->place.daemon = engine_files_daemon(&plan->host.files);
+	plan->input.interactive = true;
+	plan->input.made = plan->place.daemon != NULL;
+}
+
 static void
 engine_docker_wire(struct sandbox_plan *plan)
 {
@@ -43,7 +52,8 @@ engine_docker_wire(struct sandbox_plan *plan)
 	engine_docker_mount(plan);
 	plan->place =
 	    (struct wiring_place){.dir = plan->slot.dir, .uid = input->uid};
-	input->interactive = plan->wiring == WIRING_MUX;
+	if (plan->wiring == WIRING_MUX)
+		engine_docker_attach(plan);
 	input->init_word =
 	    input->interactive ? INIT_MUX_WORD : INIT_WORD_VOLUME;
 }

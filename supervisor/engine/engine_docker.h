@@ -14,6 +14,8 @@ enum result engine_docker_input(
 
 /* init comes by the volume of plan->slot. */
 void engine_docker_mount(struct sandbox_plan *plan);
+/* mux, over a connection of our own to the client's daemon. */
+void engine_docker_attach(struct sandbox_plan *plan);
 
 enum result engine_docker_find(const struct sandbox_plan *plan, pid_t pid,
     struct cgroup *groups_r, char *detail_r, size_t detail_size);

@@ -56,7 +56,7 @@ engine_docker_group_prepare(struct sandbox_plan *plan,
 	plan->volume_count++;
 	engine_docker_mount(plan);
 	plan->place = (struct wiring_place){.program_is_there = true};
-	input->interactive = true;
+	engine_docker_attach(plan);
 	input->init_word = INIT_MUX_WORD;
 	result = engine_container_words(plan, fault);
 	if (result == RESULT_OK &&

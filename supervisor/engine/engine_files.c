@@ -229,6 +229,17 @@ engine_files_docker(struct engine_files *files, const char *host)
 	return RESULT_OK;
 }
 
+const char *
+engine_files_daemon(const struct engine_files *files)
+{
+	static const char before[] = "DOCKER_HOST=unix://";
+	const char *word = files->storage[4];
+
+	return strncmp(word, before, sizeof(before) - 1) == 0
+		   ? word + sizeof(before) - 1
+		   : NULL;
+}
+
 static enum result
 engine_files_make(const struct engine_files *files, char *detail_r, size_t size)
 {

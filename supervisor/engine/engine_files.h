@@ -45,5 +45,7 @@ enum result engine_files_prepare(
 /* Which daemon Docker's client speaks to ("unix:///..."), besides its
  * configuration folder, which has no proxy, credential or context. */
 enum result engine_files_docker(struct engine_files *files, const char *host);
+/* The unix socket of that daemon; NULL: it has none, or was not told. */
+const char *engine_files_daemon(const struct engine_files *files);
 
 #endif

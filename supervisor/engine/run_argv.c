@@ -224,7 +224,7 @@ run_argv_engine(struct run_argv *argv, const struct run_argv_input *input)
 	/* The daemon has its own runtime, and no hooks. */
 	if (input->dialect == RUN_ARGV_DOCKER)
 		return run_argv_word(argv, "%s", input->client) == RESULT_OK
-			   ? run_argv_word(argv, "run")
+			   ? run_argv_word(argv, input->made ? "create" : "run")
 			   : RESULT_TOO_LONG;
 	if (strcmp(input->cgroup_manager, "cgroupfs") != 0 &&
 	    strcmp(input->cgroup_manager, "systemd") != 0)

@@ -68,6 +68,9 @@ struct run_argv_input {
 	/* Its standard input and output are the client's; Docker's container
 	 * is detached else. */
 	bool interactive;
+	/* Docker: the container is made only; another call starts it, when
+	 * somebody is attached. */
+	bool made;
 	struct run_argv_mount mounts[RUN_ARGV_MOUNTS_MAX];
 	size_t mount_count;
 	struct run_argv_tmpfs tmpfs[RUN_ARGV_TMPFS_MAX];

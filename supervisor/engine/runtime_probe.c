@@ -226,7 +226,7 @@ runtime_probe_start(struct runtime_probe_try *try,
 	static const struct wiring_handlers handlers = {runtime_probe_on_hello,
 	    runtime_probe_on_listener, runtime_probe_on_report,
 	    runtime_probe_on_tree, runtime_probe_on_status,
-	    runtime_probe_on_wiring_end, runtime_probe_sandbox};
+	    runtime_probe_on_wiring_end, runtime_probe_sandbox, NULL};
 	static const struct init_setup setup = {
 	    .record = {.magic = INIT_MAGIC,
 		.version = INIT_PROTOCOL_VERSION,

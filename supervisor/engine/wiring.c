@@ -343,6 +343,13 @@ wiring_socket(const struct wiring *wiring)
 	return wiring->way->socket(wiring);
 }
 
+enum result
+wiring_join(struct wiring *wiring, const char *container)
+{
+	return wiring->way->join == NULL ? RESULT_INTERNAL
+					 : wiring->way->join(wiring, container);
+}
+
 void
 wiring_free(struct wiring **wiring)
 {

@@ -32,6 +32,10 @@ struct wiring_place {
 	uint32_t uid;    /* init's, which alone may connect */
 	/* mux, and init is in a volume already: there is no folder. */
 	bool program_is_there;
+	/* mux: the unix socket of the daemon over which it goes, once the
+	 * container is made (wiring_join); NULL: over the client's own
+	 * standard input and output. */
+	const char *daemon;
 };
 
 /* Its word in sandbox.wiring and in records. */
@@ -54,6 +58,8 @@ struct wiring_handlers {
 	void (*on_end)(enum result why, const char *detail, void *context);
 	/* The run's id, for the log of what speaks for init; or NULL. */
 	const char *(*sandbox)(void *context);
+	/* After wiring_join: the container may be started. */
+	void (*on_joined)(void *context);
 };
 
 /* Before the engine starts: make what its client will be given. place is
@@ -81,6 +87,10 @@ ino_t wiring_socket(const struct wiring *wiring);
 
 /* The engine has them now: close our copies, so that an end is seen. */
 void wiring_passed(struct wiring *wiring);
+
+/* With a daemon: the container is made, and its id is this. on_joined, or
+ * on_end with RESULT_REFUSED. */
+enum result wiring_join(struct wiring *wiring, const char *container);
 
 /* type is INIT_IMPORT, INIT_EXPORT or INIT_RESULTS; fd is borrowed. */
 struct wiring_tree {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The way in over the standard input and output of the engine's client:
+ * The way in over the standard input and output of the engine's client, or
+ * over a connection to Docker's daemon that is attached to them:
  * agentnode-gate in mode mux holds both and speaks for init over the control
  * socket; it alone reads what comes out. Called by wiring.c; must never
  * touch a byte of the link, nor let the client's end of it stay open here.
@@ -14,6 +15,7 @@
 
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/engine/docker_attach.h"
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/engine/wiring_way.h"
 #include "supervisor/policy/config.h"
@@ -36,6 +38,8 @@ struct wiring_mux_state {
 	struct gate_part *gate;
 	int streams[WIRING_MUX_STREAMS];
 	int client_in, client_out; /* until passed */
+	bool by_daemon;            /* there are none of these */
+	int daemon;                /* until it is asked */
 	bool by_volume;            /* init comes so, not by descriptor */
 	int program;               /* likewise; init itself */
 	int tether, tether_inside; /* by which its holders are known */
@@ -80,12 +84,31 @@ wiring_mux_on_done(const struct gate_part_said *said, void *context)
 		    "the container's init ended without saying so");
 		return;
 	}
+	if (strcmp(said->reason, "refused") == 0) {
+		wiring_mux_over(context, RESULT_REFUSED, said->detail);
+		return;
+	}
 	(void)snprintf(what, sizeof(what),
 	    "the container's end of the mux link broke the protocol: %s",
 	    said->detail);
 	wiring_mux_over(context,
 	    strcmp(said->reason, "broken") == 0 ? RESULT_BAD : RESULT_SYSTEM,
 	    what);
+}
+
+/* The daemon's answer, which is one to us as well. */
+static void
+wiring_mux_on_answer(
+    uint64_t id, const char *code, const char *detail, int fd, void *context)
+{
+	struct wiring *wiring = context;
+
+	(void)id;
+	(void)code;
+	(void)detail;
+	fd_close(&fd);
+	if (wiring->handlers.on_joined != NULL)
+		wiring->handlers.on_joined(wiring->context);
 }
 
 static void
@@ -117,7 +140,9 @@ static enum result
 wiring_mux_start_gate(struct wiring *wiring)
 {
 	static const struct gate_part_handlers handlers = {
-	    .on_done = wiring_mux_on_done, .on_end = wiring_mux_on_end};
+	    .on_done = wiring_mux_on_done,
+	    .on_end = wiring_mux_on_end,
+	    .on_answer = wiring_mux_on_answer};
 	static const char *const names[] = {
 	    "link_in", "link_out", "control", "stdin", "stdout", "stderr"};
 	struct gate_part_stream streams[WIRING_MUX_STREAMS];
@@ -125,8 +150,9 @@ wiring_mux_start_gate(struct wiring *wiring)
 	const char *sandbox = wiring->handlers.sandbox == NULL
 				  ? ""
 				  : wiring->handlers.sandbox(wiring->context);
-	json_t *options = json_pack("{s:s, s:b}", "mode", "mux", "no_landlock",
-	    wiring->setup.landlock_required == 0);
+	json_t *options = json_pack("{s:s, s:b, s:b}", "mode", "mux",
+	    "no_landlock", wiring->setup.landlock_required == 0, "attach",
+	    state->by_daemon);
 	int log_fd FD_CLEANUP = wiring_mux_log();
 
 	for (unsigned i = 0; i < WIRING_MUX_STREAMS; i++)
@@ -138,6 +164,21 @@ wiring_mux_start_gate(struct wiring *wiring)
 	}
 	return gate_part_start(wiring->base, sandbox, options, log_fd, streams,
 	    WIRING_MUX_STREAMS, &handlers, wiring, &state->gate);
+}
+
+/* Both directions of one connection, and a copy until it is asked. */
+static enum result
+wiring_mux_connect(struct wiring_mux_state *state, const char *daemon)
+{
+	state->by_daemon = true;
+	if (docker_attach_connect(daemon, &state->daemon) != RESULT_OK)
+		return RESULT_SYSTEM;
+	for (unsigned i = WIRING_MUX_IN; i <= WIRING_MUX_OUT; i++) {
+		state->streams[i] = fcntl(state->daemon, F_DUPFD_CLOEXEC, 3);
+		if (state->streams[i] < 0)
+			return RESULT_SYSTEM;
+	}
+	return RESULT_OK;
 }
 
 static enum result
@@ -190,6 +231,7 @@ wiring_mux_open(struct wiring *wiring, const struct wiring_place *place,
 		return RESULT_NO_MEMORY;
 	*state = (struct wiring_mux_state){.client_in = -1,
 	    .client_out = -1,
+	    .daemon = -1,
 	    .program = -1,
 	    .tether = -1,
 	    .tether_inside = -1};
@@ -207,7 +249,10 @@ wiring_mux_open(struct wiring *wiring, const struct wiring_place *place,
 	    "agentnode-gate cannot be started for the mux wiring");
 	state->later =
 	    event_new(wiring->base, -1, 0, wiring_mux_on_later, wiring);
-	if (state->later == NULL || wiring_mux_pipes(state) != RESULT_OK ||
+	result = place != NULL && place->daemon != NULL
+		     ? wiring_mux_connect(state, place->daemon)
+		     : wiring_mux_pipes(state);
+	if (state->later == NULL || result != RESULT_OK ||
 	    fd_socketpair(pair) != RESULT_OK)
 		return RESULT_SYSTEM;
 	state->streams[WIRING_MUX_CONTROL] = pair[1];
@@ -227,7 +272,7 @@ wiring_mux_pass(
 {
 	struct wiring_mux_state *state = wiring->state;
 
-	if (state->client_in < 0)
+	if (state->client_in < 0 && !state->by_daemon)
 		return RESULT_INTERNAL;
 	for (unsigned i = 0; i < 3; i++) {
 		int copy =
@@ -270,6 +315,18 @@ wiring_mux_socket(const struct wiring *wiring)
 		   : 0;
 }
 
+static enum result
+wiring_mux_join(struct wiring *wiring, const char *container)
+{
+	struct wiring_mux_state *state = wiring->state;
+	enum result result = state->daemon < 0
+				 ? RESULT_INTERNAL
+				 : docker_attach_ask(state->daemon, container);
+
+	fd_close(&state->daemon);
+	return result;
+}
+
 static void
 wiring_mux_close(struct wiring *wiring)
 {
@@ -280,6 +337,7 @@ wiring_mux_close(struct wiring *wiring)
 	gate_part_free(&state->gate);
 	wiring_mux_passed(wiring);
 	fd_close(&state->tether);
+	fd_close(&state->daemon);
 	for (unsigned i = 0; i < WIRING_MUX_STREAMS; i++)
 		fd_close(&state->streams[i]);
 	if (state->later != NULL)
@@ -293,5 +351,6 @@ const struct wiring_way wiring_mux = {
     .pass = wiring_mux_pass,
     .passed = wiring_mux_passed,
     .socket = wiring_mux_socket,
+    .join = wiring_mux_join,
     .close = wiring_mux_close,
 };

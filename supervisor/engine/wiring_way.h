@@ -54,6 +54,8 @@ struct wiring_way {
 	    struct wiring_pass *pass_r);
 	void (*passed)(struct wiring *wiring);
 	ino_t (*socket)(const struct wiring *wiring);
+	/* NULL: the container needs nobody to be attached. */
+	enum result (*join)(struct wiring *wiring, const char *container);
 	/* Also after an open that failed half way: state may be NULL. */
 	void (*close)(struct wiring *wiring);
 };

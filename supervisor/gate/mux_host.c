@@ -9,8 +9,10 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
+#include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include "common/event_loop.h"
 #include "common/fd.h"
@@ -18,6 +20,7 @@
 #include "common/json_field.h"
 #include "common/log.h"
 #include "common/peer.h"
+#include "supervisor/gate/mux_attach.h"
 #include "supervisor/mux/mux_bridge.h"
 
 #define MUX_HOST_MEMORY (512U << 20)
@@ -55,7 +58,11 @@ struct mux_host {
 	struct event_base *base;
 	struct peer *peer;
 	int fds[MUX_HOST_STREAMS];
-	bool started, told, stopped;
+	bool by_daemon; /* the link is a connection to Docker's daemon */
+	bool started, linked, told, stopped;
+	uint64_t start;                 /* the id of that work */
+	char head[MUX_ATTACH_HEAD_MAX]; /* the daemon's answer */
+	size_t head_len;
 	int exit_code;
 };
 
@@ -98,6 +105,19 @@ mux_host_stream(struct mux_host *host, struct ipc_message *message)
 	mux_host_stop(host, IPC_EXIT_PROTOCOL, "a stream with a wrong name");
 }
 
+/* From here on it is the container's. */
+static bool
+mux_host_link(struct mux_host *host)
+{
+	host->linked = mux_bridge_init(&mux_host_bridge, MUX_LINK_HOST,
+	    host->fds[MUX_HOST_LINK_IN], host->fds[MUX_HOST_LINK_OUT],
+	    host->fds[MUX_HOST_CONTROL], &host->fds[MUX_HOST_STDIN],
+	    event_loop_now_ms());
+	if (host->linked && host->by_daemon)
+		mux_bridge_by_docker(&mux_host_bridge);
+	return host->linked;
+}
+
 static void
 mux_host_start(struct mux_host *host, const struct ipc_message *message)
 {
@@ -108,14 +128,13 @@ mux_host_start(struct mux_host *host, const struct ipc_message *message)
 	if (strcmp(job, "workload_ended") == 0)
 		return;
 	if (strcmp(job, "start") != 0 || host->started ||
-	    !mux_bridge_init(&mux_host_bridge, MUX_LINK_HOST,
-		host->fds[MUX_HOST_LINK_IN], host->fds[MUX_HOST_LINK_OUT],
-		host->fds[MUX_HOST_CONTROL], &host->fds[MUX_HOST_STDIN],
-		event_loop_now_ms())) {
+	    host->fds[MUX_HOST_LINK_IN] < 0 ||
+	    (!host->by_daemon && !mux_host_link(host))) {
 		mux_host_stop(host, IPC_EXIT_PROTOCOL,
 		    "a start without all streams, or a second one");
 		return;
 	}
+	host->start = message->id;
 	host->started = true;
 }
 
@@ -167,26 +186,88 @@ mux_host_reason(enum mux_bridge_state state)
 	return "failed";
 }
 
-/* The link is over: said once. Texts are ours. */
+/* The link is over, or never was: said once. Texts are ours. */
 static void
-mux_host_tell(struct mux_host *host)
+mux_host_tell(struct mux_host *host, const char *reason, const char *detail)
 {
-	const char *reason = mux_host_reason(mux_host_bridge.state);
 	struct ipc_message message;
 
 	host->told = true;
-	log_event(mux_host_bridge.state == MUX_BRIDGE_CLOSED ? LOG_INFO_LEVEL
-							     : LOG_WARN_LEVEL,
-	    "mux_done", LOG_TEXT("reason", reason),
-	    LOG_TEXT("detail", mux_host_bridge.detail));
+	log_event(
+	    strcmp(reason, "closed") == 0 ? LOG_INFO_LEVEL : LOG_WARN_LEVEL,
+	    "mux_done", LOG_TEXT("reason", reason), LOG_TEXT("detail", detail));
 	log_flush();
 	ipc_message_init(&message, IPC_DONE, 0);
 	message.body = json_pack("{s:s, s:{s:s, s:s}}", "job", "mux", "result",
-	    "reason", reason, "detail", mux_host_bridge.detail);
+	    "reason", reason, "detail", detail);
 	if (message.body == NULL ||
 	    peer_send(host->peer, &message) != RESULT_OK)
 		mux_host_stop(host, IPC_EXIT_CRASH, "done could not be sent");
 	ipc_message_clear(&message);
+}
+
+/* ---- the daemon's answer ---- */
+
+static void
+mux_host_attached(struct mux_host *host)
+{
+	struct ipc_message message;
+
+	if (!mux_host_link(host)) {
+		mux_host_tell(host, "failed", "it cannot be set up");
+		return;
+	}
+	log_event(LOG_INFO_LEVEL, "mux_attached");
+	ipc_message_init(&message, IPC_DONE, host->start);
+	message.body = json_pack("{s:s, s:{s:s, s:s}}", "job", "start",
+	    "result", "code", "", "detail", "");
+	if (message.body == NULL ||
+	    peer_send(host->peer, &message) != RESULT_OK)
+		mux_host_stop(host, IPC_EXIT_CRASH, "start was not answered");
+	ipc_message_clear(&message);
+}
+
+static void
+mux_host_answered(struct mux_host *host)
+{
+	char detail[128];
+	unsigned status;
+
+	switch (mux_attach_read(host->head, host->head_len, &status)) {
+	case MUX_ATTACH_MORE:
+		break;
+	case MUX_ATTACH_DONE:
+		mux_host_attached(host);
+		break;
+	case MUX_ATTACH_REFUSED:
+		(void)snprintf(detail, sizeof(detail),
+		    "docker does not attach to its container (status %u)",
+		    status);
+		mux_host_tell(host, "refused", detail);
+		break;
+	case MUX_ATTACH_BAD:
+		mux_host_tell(host, "refused",
+		    "docker's answer to the request to attach is none");
+		break;
+	}
+}
+
+/* The head alone: the container says nothing before it is started. */
+static void
+mux_host_answer(struct mux_host *host)
+{
+	ssize_t got = read(host->fds[MUX_HOST_LINK_IN],
+	    host->head + host->head_len, sizeof(host->head) - host->head_len);
+
+	if (got < 0 && (errno == EAGAIN || errno == EINTR))
+		return;
+	if (got <= 0) {
+		mux_host_tell(
+		    host, "closed", "docker ended it before it was attached");
+		return;
+	}
+	host->head_len += (size_t)got;
+	mux_host_answered(host);
 }
 
 /* ---- start and loop ---- */
@@ -205,10 +286,11 @@ mux_host_confine(const struct confine_spec *base,
 }
 
 static void
-mux_host_confine_options(const json_t *options, struct confine_spec *spec_r)
+mux_host_confine_options(
+    const json_t *options, struct confine_spec *spec_r, bool *attach_r)
 {
 	static const char *const keys[] = {
-	    "mode", "uid", "log_level", "no_landlock", NULL};
+	    "mode", "uid", "log_level", "no_landlock", "attach", NULL};
 	struct json_fault fault = {""};
 	bool no_landlock = false;
 	int64_t uid = 65534;
@@ -218,6 +300,7 @@ mux_host_confine_options(const json_t *options, struct confine_spec *spec_r)
 	    options, "options", "uid", 1, 4294967294, &uid, &fault);
 	json_field_bool_opt(
 	    options, "options", "no_landlock", &no_landlock, &fault);
+	json_field_bool_opt(options, "options", "attach", attach_r, &fault);
 	if (fault.text[0] != '\0')
 		log_fatal(IPC_EXIT_BAD_CONFIG, "mux_config", fault.text);
 	*spec_r = (struct confine_spec){.uid = (uid_t)uid,
@@ -235,7 +318,7 @@ mux_host_prepare(struct mux_host *host, const json_t *options)
 	struct ipc_message ready;
 	char detail[256];
 
-	mux_host_confine_options(options, &spec);
+	mux_host_confine_options(options, &spec, &host->by_daemon);
 	if (event_loop_new(&host->base) != RESULT_OK ||
 	    peer_new(host->base, IPC_CONTROL_FD, IPC_GATE, IPC_SUPERVISOR,
 		&handlers, host, &host->peer) != RESULT_OK)
@@ -251,31 +334,52 @@ mux_host_prepare(struct mux_host *host, const json_t *options)
 	peer_set_state(host->peer, IPC_RUNNING);
 }
 
+/* What the link is waited for; how many. */
+static unsigned
+mux_host_polls(struct mux_host *host, struct pollfd *polls_r, int *wait_r)
+{
+	*wait_r = -1;
+	if (host->linked)
+		return mux_bridge_polls(
+		    &mux_host_bridge, polls_r, event_loop_now_ms(), wait_r);
+	if (!host->started || host->told)
+		return 0;
+	polls_r[0] = (struct pollfd){host->fds[MUX_HOST_LINK_IN], POLLIN, 0};
+	return 1;
+}
+
+static void
+mux_host_turn(struct mux_host *host, const struct pollfd *polls, unsigned count)
+{
+	if (count > 0 && host->linked)
+		mux_bridge_turn(
+		    &mux_host_bridge, polls, count, event_loop_now_ms());
+	else if (count > 0 && polls[0].revents != 0)
+		mux_host_answer(host);
+}
+
 /* The same poll loop as init's: the link, and the supervisor's socket,
  * which the event loop reads when it has something. */
 static void
 mux_host_loop(struct mux_host *host)
 {
 	static struct pollfd polls[MUX_BRIDGE_POLLS + 1];
-	int wait = -1;
-	unsigned count = host->started ? mux_bridge_polls(&mux_host_bridge,
-					     polls, event_loop_now_ms(), &wait)
-				       : 0;
+	int wait;
+	unsigned count = mux_host_polls(host, polls, &wait);
 
 	polls[count] = (struct pollfd){IPC_CONTROL_FD, POLLIN, 0};
 	if (poll(polls, count + 1, wait) < 0 && errno != EINTR) {
 		mux_host_stop(host, IPC_EXIT_CRASH, "poll gave up");
 		return;
 	}
-	if (count > 0)
-		mux_bridge_turn(
-		    &mux_host_bridge, polls, count, event_loop_now_ms());
+	mux_host_turn(host, polls, count);
 	if (polls[count].revents != 0 &&
 	    event_base_loop(host->base, EVLOOP_NONBLOCK) < 0)
 		mux_host_stop(host, IPC_EXIT_CRASH, "the loop gave up");
-	if (host->started && !host->told && !host->stopped &&
+	if (host->linked && !host->told && !host->stopped &&
 	    mux_host_bridge.state != MUX_BRIDGE_RUNNING)
-		mux_host_tell(host);
+		mux_host_tell(host, mux_host_reason(mux_host_bridge.state),
+		    mux_host_bridge.detail);
 }
 
 int
@@ -288,7 +392,7 @@ mux_host_run(const json_t *options)
 	mux_host_prepare(&host, options);
 	while (!host.stopped)
 		mux_host_loop(&host);
-	if (host.started)
+	if (host.linked)
 		mux_bridge_close(&mux_host_bridge, MUX_BRIDGE_CLOSED, "");
 	peer_free(&host.peer);
 	event_base_free(host.base);

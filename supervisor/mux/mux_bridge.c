@@ -44,6 +44,12 @@ mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side, int link_in,
 	       bridge->control >= 0;
 }
 
+void
+mux_bridge_by_docker(struct mux_bridge *bridge)
+{
+	bridge->chunked = true;
+}
+
 static void
 mux_bridge_enter(struct mux_bridge *bridge, enum mux_bridge_state state)
 {

@@ -14,6 +14,7 @@
 
 #include <poll.h>
 
+#include "supervisor/mux/docker_stream.h"
 #include "supervisor/mux/mux_link.h"
 #include "supervisor/mux/mux_part.h"
 
@@ -55,6 +56,8 @@ struct mux_bridge {
 	struct mux_stage stage;
 	struct mux_pour pour;
 	bool from_pipe, to_pipe; /* what the link is */
+	bool chunked;            /* docker's headers are between its bytes */
+	struct docker_stream docker;
 	uint8_t in[MUX_BRIDGE_IN], out[MUX_BRIDGE_OUT];
 	size_t in_start, in_len, out_start, out_len;
 	bool more;    /* to be written, although out is empty */
@@ -71,6 +74,10 @@ struct mux_bridge {
 bool mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side,
     int link_in, int link_out, int control, const int streams[3],
     uint64_t now_ms);
+
+/* After it, on the host: the link is a connection to a Docker daemon that
+ * attached it to a container. */
+void mux_bridge_by_docker(struct mux_bridge *bridge);
 
 /* What to poll for, at most MUX_BRIDGE_POLLS; then, with what poll(2)
  * found, everything that can be done without waiting. timeout_ms_r: when

@@ -160,6 +160,23 @@ mux_in_room(const struct mux_bridge *bridge)
 		   : room;
 }
 
+/* What was read behind in_len; false: it is none of docker's. */
+static bool
+mux_in_take(struct mux_bridge *bridge, size_t got)
+{
+	enum docker_stream_result result = DOCKER_STREAM_OK;
+
+	if (bridge->chunked)
+		result = docker_stream_strip(
+		    &bridge->docker, bridge->in + bridge->in_len, got, &got);
+	if (result == DOCKER_STREAM_OK)
+		bridge->in_len += got;
+	else
+		mux_bridge_close(
+		    bridge, MUX_BRIDGE_BROKEN, docker_stream_text(result));
+	return result == DOCKER_STREAM_OK;
+}
+
 /* False: nothing more can be read now. */
 static bool
 mux_in_read(struct mux_bridge *bridge)
@@ -176,14 +193,13 @@ mux_in_read(struct mux_bridge *bridge)
 	if (room == 0)
 		return false;
 	got = read(bridge->link_in, bridge->in + bridge->in_len, room);
-	if (got > 0) {
-		bridge->in_len += (size_t)got;
-		return (size_t)got == room;
-	}
+	if (got > 0)
+		return mux_in_take(bridge, (size_t)got) && (size_t)got == room;
 	if (got < 0 && (errno == EAGAIN || errno == EINTR))
 		return false;
 	mux_bridge_close(bridge, MUX_BRIDGE_CLOSED,
-	    bridge->in_len > 0 || bridge->pour.left > 0
+	    bridge->in_len > 0 || bridge->pour.left > 0 ||
+		    docker_stream_is_within(&bridge->docker)
 		? "the link ended within a frame"
 		: "the link ended");
 	return false;

@@ -447,7 +447,7 @@ test_wiring_play_row(size_t row)
 {
 	static const struct wiring_handlers handlers = {test_wiring_on_hello,
 	    test_wiring_on_listener, test_wiring_on_report, test_wiring_on_tree,
-	    test_wiring_on_status, test_wiring_on_end, NULL};
+	    test_wiring_on_status, test_wiring_on_end, NULL, NULL};
 	struct init_setup setup = test_wiring_setup();
 	struct timeval limit = event_loop_timeval(10000);
 	struct test_wiring out = {.timed_out = false};

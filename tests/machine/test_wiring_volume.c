@@ -106,7 +106,8 @@ test_wiring_volume_open(struct test_wiring_volume *out)
 	static const struct wiring_handlers handlers = {
 	    test_wiring_volume_on_hello, test_wiring_volume_on_listener,
 	    test_wiring_volume_on_report, test_wiring_volume_on_tree,
-	    test_wiring_volume_on_status, test_wiring_volume_on_end, NULL};
+	    test_wiring_volume_on_status, test_wiring_volume_on_end, NULL,
+	    NULL};
 	static const struct init_setup setup = {
 	    .record = {.magic = INIT_MAGIC,
 		.version = INIT_PROTOCOL_VERSION,
