@@ -14,6 +14,7 @@
 #include "common/fd.h"
 
 #define DOCKER_ATTACH_MAX 512U
+#define DOCKER_ATTACH_BUFFER (1 << 20) /* less is slower only */
 
 enum result
 docker_attach_connect(const char *path, int *fd_r)
@@ -21,6 +22,8 @@ docker_attach_connect(const char *path, int *fd_r)
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
 	int fd FD_CLEANUP =
 	    socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+
+	const int buffer = DOCKER_ATTACH_BUFFER;
 
 	*fd_r = -1;
 	if (fd < 0)
@@ -32,6 +35,7 @@ docker_attach_connect(const char *path, int *fd_r)
 		0 ||
 	    fd_set_nonblocking(fd, false) != RESULT_OK)
 		return RESULT_SYSTEM;
+	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
 	*fd_r = fd;
 	fd = -1;
 	return RESULT_OK;

@@ -109,12 +109,12 @@ engine_docker_expect(
 	expected->docker = true;
 }
 
-/* The daemon removes it when init ends; that is waited for. */
+/* The daemon removes it when init ends; that is waited for, unless it was
+ * never started. */
 static enum result
 engine_docker_remove(struct container_end *end, bool client_clean)
 {
-	(void)client_clean;
-	return container_end_remove(end, true);
+	return container_end_remove(end, client_clean);
 }
 
 const struct engine engine_docker = {

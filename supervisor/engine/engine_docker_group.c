@@ -78,8 +78,7 @@ engine_docker_group_check(const struct sandbox_plan *plan, pid_t pid,
 static enum result
 engine_docker_group_remove(struct container_end *end, bool client_clean)
 {
-	(void)client_clean;
-	return container_end_remove(end, true);
+	return container_end_remove(end, client_clean);
 }
 
 const struct engine engine_docker_group = {

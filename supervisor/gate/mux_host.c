@@ -23,6 +23,7 @@
 #include "supervisor/gate/mux_attach.h"
 #include "supervisor/mux/mux_bridge.h"
 
+#define MUX_HOST_PIPE (1 << 20) /* the caller's, in bytes */
 #define MUX_HOST_MEMORY (512U << 20)
 /* Of a connection that waits to be passed on both ends are ours. */
 #define MUX_HOST_FILES (64U + INIT_LISTENERS_MAX + 2U * MUX_LINK_STREAMS)
@@ -109,6 +110,9 @@ mux_host_stream(struct mux_host *host, struct ipc_message *message)
 static bool
 mux_host_link(struct mux_host *host)
 {
+	/* As much as they take; less is slower only, and no pipe has one. */
+	for (unsigned i = MUX_HOST_STDIN; i <= MUX_HOST_STDOUT; i++)
+		(void)fcntl(host->fds[i], F_SETPIPE_SZ, MUX_HOST_PIPE);
 	host->linked = mux_bridge_init(&mux_host_bridge, MUX_LINK_HOST,
 	    host->fds[MUX_HOST_LINK_IN], host->fds[MUX_HOST_LINK_OUT],
 	    host->fds[MUX_HOST_CONTROL], &host->fds[MUX_HOST_STDIN],

@@ -221,7 +221,7 @@ def over(what, container, pids, pace):
 
 
 def ends():
-    for victim in ("docker", "agentnode-gate", "supervisor"):
+    for victim in ("agentnode-gate", "supervisor"):
         one, parts, container, pids = fight()
         pid = one.pid if victim == "supervisor" else parts.get(victim)
         pace = machine_pace.Deadline(1.0)

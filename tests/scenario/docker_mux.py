@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0
-"""Docker by frames over its attached client: bytes both ways, how ends are
-told; then each process that carries them is killed, and a workload that
-fights is dead within a second. Nothing is left: no container, no process, no
-control group."""
+"""Docker by frames over a connection of our own to its daemon: bytes both
+ways, how ends are told, no client of docker's beside it; then each process
+that carries them is killed, and a workload that fights is dead within a
+second. Nothing is left: no container, no process, no control group."""
 import glob
 import hashlib
 import os
@@ -92,8 +92,7 @@ def told(what, one):
 
 def die(*victims):
     one, parts, container, pids = start()
-    pick = {"supervisor": one.pid, "client": parts.get("docker"),
-            "gate": parts.get("agentnode-gate")}
+    pick = {"supervisor": one.pid, "gate": parts.get("agentnode-gate")}
     what = " and ".join(victims) + " killed"
     if not check(what + ": they are there",
                  all(pick[name] for name in victims), parts):
@@ -109,7 +108,9 @@ def die(*victims):
 
 
 def in_order():
-    one, _, container, pids = start()
+    one, parts, container, pids = start()
+    check("no client of docker's lives beside it", "docker" not in parts,
+          parts)
     record, pace = machine_pace.Deadline(5.0), machine_pace.Deadline(1.0)
     one.process.send_signal(signal.SIGTERM)
     over("ended in order", container, pids, pace, record)
@@ -137,8 +138,7 @@ def kill_daemon():
 
 try:
     streams()
-    for who in (("client",), ("gate",), ("supervisor",),
-                ("supervisor", "client")):
+    for who in (("gate",), ("supervisor",), ("supervisor", "gate")):
         die(*who)
     in_order()
     kill_daemon()

@@ -190,7 +190,15 @@ test_run_argv_docker(void **state)
 	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_OK);
 	assert_true(test_run_argv_has(argv, "--interactive"));
 	assert_false(test_run_argv_has(argv, "--detach"));
+	assert_string_equal(argv->words[1], "run");
 	assert_string_equal(argv->words[argv->count - 1], "mux");
+	/* Made only: we attach, and then it is started. */
+	input.made = true;
+	assert_int_equal(
+	    run_argv_build(&input, argv, fault, sizeof(fault)), RESULT_OK);
+	assert_string_equal(argv->words[1], "create");
+	assert_true(test_run_argv_has(argv, "--interactive"));
+	assert_false(test_run_argv_has(argv, "--detach"));
 	/* A daemon has what is others', too. */
 	input.owner = "1000-00112233445566ff";
 	assert_int_equal(
