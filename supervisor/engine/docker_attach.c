@@ -20,25 +20,23 @@ enum result
 docker_attach_connect(const char *path, int *fd_r)
 {
 	struct sockaddr_un address = {.sun_family = AF_UNIX};
-	int fd FD_CLEANUP =
-	    socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-
 	const int buffer = DOCKER_ATTACH_BUFFER;
 
 	*fd_r = -1;
-	if (fd < 0)
-		return RESULT_SYSTEM;
 	if (strlen(path) >= sizeof(address.sun_path))
 		return RESULT_TOO_LONG;
 	(void)snprintf(address.sun_path, sizeof(address.sun_path), "%s", path);
-	if (connect(fd, (const struct sockaddr *)&address, sizeof(address)) !=
-		0 ||
-	    fd_set_nonblocking(fd, false) != RESULT_OK)
-		return RESULT_SYSTEM;
-	(void)setsockopt(fd, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
-	*fd_r = fd;
-	fd = -1;
-	return RESULT_OK;
+	*fd_r = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (*fd_r >= 0 &&
+	    connect(*fd_r, (const struct sockaddr *)&address,
+		sizeof(address)) == 0 &&
+	    fd_set_nonblocking(*fd_r, false) == RESULT_OK) {
+		(void)setsockopt(
+		    *fd_r, SOL_SOCKET, SO_SNDBUF, &buffer, sizeof(buffer));
+		return RESULT_OK;
+	}
+	fd_close(fd_r);
+	return RESULT_SYSTEM;
 }
 
 enum result

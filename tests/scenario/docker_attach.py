@@ -51,12 +51,15 @@ class Before:
                              daemon=True).start()
 
     def _one(self, one):
-        first = one.recv(65536)
-        if b"/attach?" in first.split(b"\r\n", 1)[0]:
-            self._attach(one)
-        elif first:
-            self._pass(one, first)
-        one.close()
+        with one:
+            try:
+                first = one.recv(65536)
+                if b"/attach?" in first.split(b"\r\n", 1)[0]:
+                    self._attach(one)
+                elif first:
+                    self._pass(one, first)
+            except OSError:
+                pass  # one of them is gone
 
     def _attach(self, one):
         parts = self.answer if isinstance(self.answer, tuple) else (
