@@ -97,17 +97,19 @@ control_slot_end(struct control_slot *slot)
 }
 
 bool
-control_slot_is_held(const struct engine_files *files, const char *number)
+control_slot_claim(
+    const struct engine_files *files, const char *number, int *lock_r)
 {
 	char path[sizeof(files->slots) + 32];
-	int fd FD_CLEANUP = -1;
 
+	*lock_r = -1;
 	if (strcmp(number, DOCKER_PROGRAM_SLOT) != 0 &&
-	    (strlen(number) > 8 || strspn(number, "0123456789") == 0))
-		return true; /* not one of ours to judge */
+	    (strlen(number) > 4 || strspn(number, "0123456789") == 0))
+		return false; /* not one of ours to judge */
 	(void)snprintf(path, sizeof(path), "%s/%s", files->slots, number);
-	fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC);
-	if (fd < 0)
-		return errno != ENOENT;
-	return flock(fd, LOCK_EX | LOCK_NB) != 0;
+	*lock_r = open(path, O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+	if (*lock_r >= 0 && flock(*lock_r, LOCK_EX | LOCK_NB) == 0)
+		return true;
+	fd_close(lock_r);
+	return false;
 }

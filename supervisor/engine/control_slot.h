@@ -26,7 +26,10 @@ enum result control_slot_take(const struct engine_host *host,
 /* Accepts an empty one. */
 void control_slot_end(struct control_slot *slot);
 
-/* True when a living supervisor holds the slot of this number. */
-bool control_slot_is_held(const struct engine_files *files, const char *number);
+/* True when no living supervisor held the slot of this number, and none can
+ * take it until the caller closes lock_r: so that what is removed of it is
+ * nobody's. */
+bool control_slot_claim(
+    const struct engine_files *files, const char *number, int *lock_r);
 
 #endif

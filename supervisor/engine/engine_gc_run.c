@@ -29,6 +29,8 @@
 
 #define ENGINE_GC_RUN_OUTPUT_MAX (4U << 20)
 #define ENGINE_GC_RUN_TIMEOUT_MS 60000U
+#define ENGINE_GC_RUN_NAME "agentnode-"
+#define ENGINE_GC_RUN_ID 16U /* digits of a run's id */
 
 /* What is looked for: kind, label, and the key its name stands under. */
 struct engine_gc_run_kind {
@@ -133,30 +135,45 @@ engine_gc_run_has_users(const struct engine_host *host, const char *name)
 	       errno != ENOENT;
 }
 
-/* The name of one listed thing when it is a leftover, else NULL. */
+/* A container has the labels of its image too, which its author chose; a
+ * name is chosen by who made the container. Ours end with their run. */
+static bool
+engine_gc_run_is_named(const char *name, const char *run)
+{
+	const char *last = strrchr(name, '-');
+
+	return strncmp(name, ENGINE_GC_RUN_NAME, strlen(ENGINE_GC_RUN_NAME)) ==
+		   0 &&
+	       strlen(run) == ENGINE_GC_RUN_ID && last != NULL &&
+	       strcmp(last + 1, run) == 0;
+}
+
+/* The name of one listed thing when it is a leftover, else NULL. lock_r: for
+ * a slot the lock that says so, to be kept until it is gone. */
 static const char *
 engine_gc_run_leftover(const struct engine_host *host,
-    const struct engine_gc_run_kind *kind, const json_t *one)
+    const struct engine_gc_run_kind *kind, const json_t *one, int *lock_r)
 {
-	const json_t *name = json_object_get(one, kind->name_key);
+	const json_t *listed = json_object_get(one, kind->name_key);
 	const char *run = json_string_value(
 	    json_object_get(json_object_get(one, "Labels"), kind->label));
+	const char *name = json_string_value(
+	    json_is_array(listed) ? json_array_get(listed, 0) : listed);
 
-	if (json_is_array(name))
-		name = json_array_get(name, 0);
-	if (run == NULL || engine_gc_run_is_foreign(host, one))
+	if (name == NULL || run == NULL || engine_gc_run_is_foreign(host, one))
 		return NULL;
 	if (strcmp(kind->label, CONTROL_SLOT_LABEL) == 0)
-		return control_slot_is_held(&host->files, run)
-			   ? NULL
-			   : json_string_value(name);
+		return control_slot_claim(&host->files, run, lock_r) ? name
+								     : NULL;
+	if (strcmp(kind->kind, "container") == 0 &&
+	    !engine_gc_run_is_named(name, run))
+		return NULL;
 	if (run_lock_is_alive(&host->files, run))
 		return NULL;
 	if (strcmp(kind->label, ENGINE_GC_FILLING) == 0 &&
-	    (json_string_value(name) == NULL ||
-		engine_gc_run_has_users(host, json_string_value(name))))
+	    engine_gc_run_has_users(host, name))
 		return NULL;
-	return json_string_value(name);
+	return name;
 }
 
 /* True when the engine does not know it. */
@@ -302,8 +319,9 @@ engine_gc_run_each(const struct engine_host *host,
 		result = engine_gc_run_list(host, kind, &list, detail_r, size);
 		json_array_foreach(list, index, one)
 		{
+			int lock FD_CLEANUP = -1;
 			const char *name =
-			    engine_gc_run_leftover(host, kind, one);
+			    engine_gc_run_leftover(host, kind, one, &lock);
 
 			if (name != NULL)
 				what(host, kind->kind, name, report);

@@ -19,6 +19,9 @@
 #include "supervisor/engine/run_argv.h"
 
 #define IMAGE_CHECK_PREFIX "org.opencontainers.image."
+/* A container has its image's labels; ours say whose it is and whether it may
+ * be removed. */
+#define IMAGE_CHECK_OWN "agentnode."
 #define IMAGE_CHECK_OUTPUT_MAX (1U << 20)
 #define IMAGE_CHECK_TIMEOUT_MS 60000U
 
@@ -56,6 +59,28 @@ image_check_annotations(
 			    detail_r, size, image, "the annotation", key);
 	}
 	return RESULT_OK;
+}
+
+/* labels: of the configuration, or where podman repeats them. */
+static enum result
+image_check_labels(
+    const json_t *labels, const char *image, char *detail_r, size_t size)
+{
+	json_t *all = json_incref((json_t *)labels), *value;
+	enum result result = RESULT_OK;
+	const char *key;
+
+	if (all != NULL && !json_is_null(all) && !json_is_object(all))
+		result = image_check_refuse(
+		    detail_r, size, image, "labels of no known form", "");
+	json_object_foreach(all, key, value)
+	{
+		if (strncmp(key, IMAGE_CHECK_OWN, strlen(IMAGE_CHECK_OWN)) == 0)
+			result = image_check_refuse(
+			    detail_r, size, image, "the label", key);
+	}
+	json_decref(all);
+	return result;
 }
 
 /* True when object[key] is absent, null or empty. */
@@ -142,6 +167,14 @@ image_check_judge(const json_t *inspect, const char *image, char *detail_r,
 	if (result == RESULT_OK)
 		result =
 		    image_check_config(inspect, image, detail_r, detail_size);
+	if (result == RESULT_OK)
+		result = image_check_labels(
+		    json_object_get(
+			json_object_get(inspect, "Config"), "Labels"),
+		    image, detail_r, detail_size);
+	if (result == RESULT_OK)
+		result = image_check_labels(json_object_get(inspect, "Labels"),
+		    image, detail_r, detail_size);
 	return result;
 }
 

@@ -141,6 +141,24 @@ def annotations_by_name():
         gone(image)
 
 
+def labels_of_ours():
+    """A label that a container would inherit: gc would take it for one of a
+    dead run, or another's container for one of ours."""
+    name = f"somebodys-{os.getpid()}"
+    for label in ("agentnode.tmp", "agentnode.run", "agentnode.owner"):
+        image = Image(labels={label: "0" * 16})
+        refused_load("label", image, f"the label {label}")
+        hostile = image.load(podman)
+        refused_start("label", hostile, f"the label {label}")
+        podman("create", f"--name={name}", hostile, "/none")
+        done = agentnode("sandbox", "gc")
+        check(f"label: {label} makes nobody's container a leftover",
+              done.code == 0 and name in podman(
+                  "ps", "--all", "--format={{.Names}}").stdout, done)
+        podman("rm", "--force", name)
+        gone(image)
+
+
 def volume():
     """VOLUME: disk that is writable and has no size, despite --read-only."""
     image = Image(config={"Volumes": {"/data": {}}})
@@ -198,7 +216,7 @@ def process_settings():
                 "FROM_THE_IMAGE=1", "HTTPS_PROXY=http://evil:1",
                 "PYTHONPATH=/evil", "container=evil"]},
         labels={"io.containers.capabilities": "NET_RAW,CHOWN",
-                "agentnode.run": "0" * 16, "agentnode.package": "other"})
+                "io.containers.autoupdate": "registry"})
     hostile = image.load(podman)
     out = plain(hostile, "/bin/sh", "-c", "env; id -u; pwd; cat "
                 "/proc/self/status")
@@ -219,7 +237,7 @@ def process_settings():
           and "CapBnd:\t0000000000000000" in out, out)
     shown = json.loads(agentnode("audit", "show", "--json", "--last",
                                  "3").out)
-    check("process: labels do not change whose run it was",
+    check("process: it is the run of who started it",
           '"package": "test"' in json.dumps(shown), shown)
     _, outcome = shell(hostile, "true", tool="run_yielding")
     check("process: without the flag, init's report stops the start",
@@ -466,6 +484,7 @@ try:
     annotation_filter()
     annotation_of_a_twin()
     annotations_by_name()
+    labels_of_ours()
     volume()
     health(REGISTRY)
     process_settings()
