@@ -5,7 +5,14 @@
 #   add_confine_test(NAME LIBRARIES ...)   tests/confine/test_NAME.c
 #   add_fuzz_target(NAME LIBRARIES ...)    tests/fuzz/fuzz_NAME.c and the
 #                                          corpus tests/fuzz/corpus/NAME/
-#   add_scenario(NAME TIMEOUT s)           tests/scenario/NAME.py
+#   add_scenario(NAME TIMEOUT s [ALONE] [LOCK NAME ...])
+#                                          tests/scenario/NAME.py
+# Scenarios run two at a time. ALONE: it measures, is a load, or kills at
+# moments, and nothing runs beside it. LOCK: what there is once on a machine,
+# so that of those that name it one runs at a time: accounts (/etc/passwd),
+# docker (the tests' daemon), internet (fixed ports on loopback), oci (the
+# directory of runs without an engine). The longer its time limit, the sooner
+# a test starts: no long one is left for the end.
 function(agentnode_cmocka_test kind name)
 	cmake_parse_arguments(T "" "" "SOURCES;LIBRARIES" ${ARGN})
 	set(target ${kind}_${name})
@@ -51,14 +58,23 @@ function(add_fuzz_target name)
 	set_tests_properties(fuzz/${name} PROPERTIES LABELS fuzz TIMEOUT 300)
 endfunction()
 
-function(add_scenario name)
-	cmake_parse_arguments(T "" "TIMEOUT" "" ${ARGN})
+set(AGENTNODE_SCRIPT_ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
+    "AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR}"
+    "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support"
+    "PYTHONDONTWRITEBYTECODE=1")
+# A script of tests/FOLDER: scenarios, attacks, loads.
+function(agentnode_script folder name script)
+	cmake_parse_arguments(T "ALONE" "TIMEOUT" "LOCK;WORDS" ${ARGN})
 	if(NOT T_TIMEOUT)
 		set(T_TIMEOUT 120)
 	endif()
-	add_test(NAME scenario/${name}
-	    COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/scenario/${name}.py)
-	set_tests_properties(scenario/${name} PROPERTIES LABELS scenario
-	    TIMEOUT ${T_TIMEOUT} RUN_SERIAL TRUE
-	    ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR};AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR};PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support;PYTHONDONTWRITEBYTECODE=1")
+	add_test(NAME ${folder}/${name} COMMAND python3
+	    ${CMAKE_SOURCE_DIR}/tests/${folder}/${script}.py ${T_WORDS})
+	set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder}
+	    TIMEOUT ${T_TIMEOUT} COST ${T_TIMEOUT} RUN_SERIAL ${T_ALONE}
+	    RESOURCE_LOCK "${T_LOCK}"
+	    ENVIRONMENT "${AGENTNODE_SCRIPT_ENVIRONMENT}")
 endfunction()
+macro(add_scenario name)
+	agentnode_script(scenario ${name} ${name} ${ARGN})
+endmacro()

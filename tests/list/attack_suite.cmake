@@ -2,27 +2,22 @@
 # The bypass suite, a release gate: never run a second time after a failure.
 # Proxy, broker, gate once, what comes before the start once; from inside on every engine.
 add_unit_test(egress_lint LIBRARIES supervisor_policy)
-set(ATTACK_ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
-    "AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR}"
-    "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support"
-    "PYTHONDONTWRITEBYTECODE=1")
+# One at a time: each has the test internet.
 function(add_attack name timeout script)
-	add_test(NAME attack/${name}
-	    COMMAND python3 ${CMAKE_SOURCE_DIR}/tests/attack/${script}.py
-	    ${ARGN})
-	set_tests_properties(attack/${name} PROPERTIES LABELS attack
-	    TIMEOUT ${timeout} RUN_SERIAL TRUE
-	    ENVIRONMENT "${ATTACK_ENVIRONMENT}")
+	cmake_parse_arguments(T "" "" "LOCK" ${ARGN})
+	agentnode_script(attack ${name} ${script} TIMEOUT ${timeout}
+	    LOCK internet ${T_LOCK} WORDS ${T_UNPARSED_ARGUMENTS})
 endfunction()
 add_attack(registry 30 suite_check)
 add_attack(wire 150 run --engine wire)
 add_attack(launch 500 run --engine launch)
 foreach(engine podman podman-mux oci-crun oci-runc native)
-	add_attack(${engine} 400 run --engine ${engine})
+	add_attack(${engine} 400 run --engine ${engine} LOCK oci)
 endforeach()
 # One daemon for both; a kernel in a process takes its time.
-add_attack(docker 500 run --engine docker --engine docker-mux)
-add_attack(oci-runsc 400 run --engine oci-runsc)
+add_attack(docker 500 run --engine docker --engine docker-mux
+    LOCK docker)
+add_attack(oci-runsc 400 run --engine oci-runsc LOCK oci)
 add_attack(rootless 300 run --engine podman-rootless
-    --engine oci-crun-rootless --engine oci-runc-rootless)
-add_attack(weak 900 weak_check)
+    --engine oci-crun-rootless --engine oci-runc-rootless LOCK accounts)
+add_attack(weak 900 weak_check LOCK docker oci)

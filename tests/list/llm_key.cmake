@@ -18,4 +18,4 @@ add_confine_test(key_confine LIBRARIES llm_key_process
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_calls.c)
 add_scenario(llm_key_tls TIMEOUT 120)
 add_scenario(llm_key_calls TIMEOUT 180)
-add_scenario(llm_key_load TIMEOUT 180)
+add_scenario(llm_key_load TIMEOUT 180 ALONE)

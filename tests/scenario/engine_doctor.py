@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """status, doctor and gc say what is there, with exit codes and JSON that
 their schemas hold; a missing layer is named together with its fix."""
+import atexit
 import os
 
 import engine_case
@@ -81,6 +82,8 @@ engine_case.podman("create", f"--name={name}", "--network=none",
 engine_case.podman("volume", "create",
                    f"--label=agentnode.tmp={os.getpid():016x}", name)
 other = f"not-ours-{os.getpid()}"
+for one in (name, other):
+    atexit.register(engine_case.podman, "rm", "--force", one)
 engine_case.podman("create", f"--name={other}", "--network=none", IMAGE,
                    "/bin/true")
 checks = found(sandbox("doctor", "--json", "--quick"))
@@ -100,7 +103,6 @@ check("gc leaves what is not ours",
 check("both are gone", engine_case.podman(
     "container", "exists", name).returncode == 1 and engine_case.podman(
         "volume", "exists", name).returncode == 1)
-engine_case.podman("rm", "--force", other)
 running.process.terminate()
 running.process.wait()
 

@@ -170,6 +170,6 @@ done = case.call("true", options=("--boundary", "vm"))
 check("vm is not available, and says so", done.code == 125
       and "boundary_unavailable" in done.err, done)
 check("nothing is left", harness.wait_until(
-    lambda: not case.left() and not exec_case.containers(), 10),
-    (case.left(), exec_case.containers()))
+    lambda: not case.left() and not case.containers(), 10),
+    (case.left(), case.containers()))
 harness.finish()

@@ -193,6 +193,6 @@ for one in BOUNDARIES:
     result = case.run("true", options=("--boundary", one))
     check(f"{one}: the next one starts", result["rc"] == 0, result)
 check("nothing is left, and no scratch directory", harness.wait_until(
-    lambda: not case.left() and not exec_case.containers(), 15),
-    (case.left(), exec_case.containers()))
+    lambda: not case.left() and not case.containers(), 15),
+    (case.left(), case.containers()))
 harness.finish()

@@ -77,8 +77,8 @@ for boundary in sys.argv[1:] or ("policy", "native", "container"):
     check(f"{boundary}: nothing of them lives", harness.wait_until(
         lambda: not marked(), 5), marked())
     check(f"{boundary}: nothing else is left", harness.wait_until(
-        lambda: not case.left() and not exec_case.containers(), 15),
-        (case.left()[:5], exec_case.containers()[:5]))
+        lambda: not case.left() and not case.containers(), 15),
+        (case.left()[:5], case.containers()[:5]))
 rows = harness.agentnode(case.home, "runs", "list", "--json",
                          timeout=100).json()["runs"]
 check("no run says that it runs", all(row["status"] != "running"

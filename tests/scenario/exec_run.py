@@ -128,7 +128,7 @@ process = subprocess.Popen(
     [harness.AGENTNODE, "exec", "--timeout", "60s", "--", "sleep", "60"],
     env=harness.environment(case.home), stdin=subprocess.DEVNULL,
     stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-check("it runs", harness.wait_until(exec_case.containers, 20) != [])
+check("it runs", harness.wait_until(case.containers, 20) != [])
 time.sleep(0.5)
 process.send_signal(signal.SIGTERM)
 out, err = process.communicate(timeout=20)
@@ -138,7 +138,7 @@ check("a signal to us ends it", process.returncode in (125, 137)
 # --- what is left ------------------------------------------------------------
 
 check("no container is left", harness.wait_until(
-    lambda: not exec_case.containers(), 10), exec_case.containers())
+    lambda: not case.containers(), 10), case.containers())
 check("no process and no scratch directory is left", harness.wait_until(
     lambda: not case.left(), 5), case.left())
 listed = harness.agentnode(case.home, "runs", "list", "--json").json()

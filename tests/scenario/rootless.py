@@ -4,6 +4,7 @@
 engine, hostile images in that user's own store, agentnode's commands. The
 user exists in a mount namespace of the test's own only. Starting, ending and
 killing as an ordinary user are in engine_rootless."""
+import atexit
 import json
 import os
 import pwd
@@ -23,6 +24,9 @@ for part in ("upper", "work"):
     os.mkdir(f"{UPPER}/{part}")
 private_engine.mount("overlay", "/etc", "overlay", options=(
     f"lowerdir=/etc,upperdir={UPPER}/upper,workdir={UPPER}/work"))
+# The folder is removed in the machine's namespace only when nothing of this
+# one is mounted on it.
+atexit.register(lambda: [private_engine.uncover(at) for at in ("/etc", UPPER)])
 HOME = harness.folder("agentnode-home-")
 RUNTIME = harness.folder("agentnode-run-")
 EVIL = harness.folder("agentnode-evil-")

@@ -69,10 +69,13 @@ class ExecCase:
                 found.append(name)
         return found
 
-
-def containers(name="agentnode-exec-exec-"):
-    """Containers of exec that the engine knows."""
-    listed = json.loads(engine_case.podman(
-        "ps", "--all", "--format=json").stdout or "[]")
-    return sorted(one for row in listed for one in row["Names"]
-                  if one.startswith(name))
+    def containers(self):
+        """Containers of its runs that the engine knows."""
+        path = os.path.join(self.home, ".agentnode", "ledger", "audit.jsonl")
+        mine = [one.get("fields", one).get("run")
+                for one in harness.json_lines(path)
+                if one.get("event") == "launch"]
+        names = engine_case.podman("ps", "--all",
+                                   "--format={{.Names}}").stdout.split()
+        return [name for name in names
+                if any(run and name.endswith(run) for run in mine)]
