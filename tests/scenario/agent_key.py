@@ -20,6 +20,7 @@ import time
 import agent_case
 import harness
 import key_search
+import process_figures
 import provider_standin
 from harness import check
 
@@ -63,18 +64,16 @@ def leaks(result):
     return out
 
 
-def descendants():
-    """Our processes now: {pid: name}."""
+def descendants(root):
+    """Processes of ours from root on: {pid: name}."""
     out = {}
-    for entry in os.listdir("/proc"):
-        if not entry.isdigit():
-            continue
+    for pid in process_figures.below(root):
         try:
-            path = os.readlink(f"/proc/{entry}/exe")
+            path = os.readlink(f"/proc/{pid}/exe")
         except OSError:
             continue
         if path.startswith(harness.BUILD):
-            out[int(entry)] = os.path.basename(path)
+            out[pid] = os.path.basename(path)
     return out
 
 
@@ -111,7 +110,7 @@ calls = len(case.provider.calls)
 seen, bad = set(), []
 end = time.monotonic() + 60
 while time.monotonic() < end:
-    for pid, name in descendants().items():
+    for pid, name in descendants(run.pid).items():
         seen.add(name)
         for part in ("cmdline", "environ"):
             try:
@@ -132,7 +131,7 @@ check("all our processes were looked at while they ran",
       seen)
 check("no argv and no environment of ours has a key", bad == [], bad[:5])
 
-names = {name: pid for pid, name in descendants().items()}
+names = {name: pid for pid, name in descendants(run.pid).items()}
 for name in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
              "agentnode-ledger", "agentnode-llm-key"):
     folder = tempfile.mkdtemp(dir=case.folder)
