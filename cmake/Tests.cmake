@@ -22,7 +22,7 @@ function(agentnode_cmocka_test kind name)
 	target_compile_definitions(${target} PRIVATE
 	    AGENTNODE_SOURCE_DIR="${CMAKE_SOURCE_DIR}"
 	    AGENTNODE_BUILD_DIR="${CMAKE_BINARY_DIR}")
-	target_link_libraries(${target} PRIVATE ${T_LIBRARIES}
+	target_link_libraries(${target} PRIVATE ${T_LIBRARIES} test_folder
 	    PkgConfig::CMOCKA)
 	add_test(NAME ${kind}/${name} COMMAND ${target})
 	set_tests_properties(${kind}/${name} PROPERTIES LABELS ${kind}

@@ -34,6 +34,7 @@
 
 #include "common/fd.h"
 #include "tests/support/confine_run.h"
+#include "tests/support/test_folder.h"
 
 /* What the kernel says of a confined child, read by its parent. */
 static void
@@ -139,7 +140,7 @@ test_confine_layers_paths(void **state)
 	char command[128];
 
 	(void)state;
-	assert_non_null(mkdtemp(test_confine_layers_dir));
+	assert_non_null(test_folder_new(test_confine_layers_dir));
 	assert_int_equal(chmod(test_confine_layers_dir, 0777), 0);
 	paths[0].dir_fd = open(test_confine_layers_dir, O_PATH | O_CLOEXEC);
 	paths[0].rights = LANDLOCK_ACCESS_FS_READ_FILE |

@@ -29,6 +29,7 @@
 #include "supervisor/ledger/budget.h"
 #include "supervisor/ledger/ledger_confine.h"
 #include "tests/support/budget_one.h"
+#include "tests/support/test_folder.h"
 
 enum test_ledger_confine_end {
 	WORKED = 10,
@@ -55,7 +56,7 @@ test_ledger_confine_setup(void **state)
 	(void)state;
 	snprintf(test_ledger_confine_path, sizeof(test_ledger_confine_path),
 	    "/tmp/test_ledger_XXXXXX");
-	if (mkdtemp(test_ledger_confine_path) == NULL)
+	if (test_folder_new(test_ledger_confine_path) == NULL)
 		return -1;
 	test_ledger_confine_dir =
 	    open(test_ledger_confine_path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);

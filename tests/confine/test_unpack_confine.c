@@ -22,6 +22,7 @@
 #include <unistd.h>
 
 #include "supervisor/unpack/unpack_confine.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_UNPACK_SETUP 120 /* exit code: confine_enter said no */
 
@@ -236,7 +237,7 @@ test_unpack_folder(void **state)
 	int fd;
 
 	(void)state;
-	if (mkdtemp(path) == NULL || chmod(path, 0755) != 0)
+	if (test_folder_new(path) == NULL || chmod(path, 0755) != 0)
 		return -1;
 	test_unpack_root = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	fd = openat(test_unpack_root, "inside",

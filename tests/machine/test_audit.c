@@ -29,6 +29,7 @@
 #include "supervisor/ledger/ledger_confine.h"
 #include "supervisor/ledger/budget_wire.h"
 #include "supervisor/policy/audit.h"
+#include "tests/support/test_folder.h"
 
 static char test_audit_home[64];
 
@@ -66,7 +67,7 @@ test_audit_setup(void **state)
 {
 	snprintf(test_audit_home, sizeof(test_audit_home),
 	    "/tmp/test_audit_home_XXXXXX");
-	if (mkdtemp(test_audit_home) == NULL ||
+	if (test_folder_new(test_audit_home) == NULL ||
 	    setenv("AGENTNODE_HOME", test_audit_home, 1) != 0)
 		return -1;
 	return event_loop_new((struct event_base **)state) == RESULT_OK ? 0

@@ -18,6 +18,7 @@
 #include "common/fd.h"
 #include "supervisor/child_log.h"
 #include "supervisor/policy/log_files.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_NAME "agentnode-gate"
 
@@ -60,7 +61,7 @@ test_child_log_rotates(void **state)
 	int fd;
 
 	(void)state;
-	assert_non_null(mkdtemp(home));
+	assert_non_null(test_folder_new(home));
 	assert_int_equal(setenv("AGENTNODE_HOME", home, 1), 0);
 	assert_int_equal(event_loop_new(&test.base), RESULT_OK);
 	assert_int_equal(

@@ -25,6 +25,7 @@
 #include "supervisor/policy/credential.h"
 #include "supervisor/policy/key_reader.h"
 #include "supervisor/policy/keyring_call.h"
+#include "tests/support/test_folder.h"
 
 #define OPENAI "sk-openai-0123456789abcdef"
 #define GEMINI "AIza-gemini-0123456789abcd"
@@ -115,7 +116,7 @@ test_key_reader_setup(void **state)
 	(void)unsetenv("DBUS_SESSION_BUS_ADDRESS");
 	(void)unsetenv("XDG_RUNTIME_DIR");
 	snprintf(test->home, sizeof(test->home), "/tmp/test_key_reader_XXXXXX");
-	assert_non_null(mkdtemp(test->home));
+	assert_non_null(test_folder_new(test->home));
 	snprintf(test->credentials, sizeof(test->credentials), "%s/given",
 	    test->home);
 	assert_int_equal(mkdir(test->credentials, 0700), 0);

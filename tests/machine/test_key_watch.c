@@ -20,6 +20,7 @@
 #include "common/fd.h"
 #include "supervisor/policy/credential.h"
 #include "supervisor/policy/key_watch.h"
+#include "tests/support/test_folder.h"
 
 /* Longer than the settling. */
 #define QUIET_MS 250U
@@ -92,7 +93,7 @@ test_key_watch_setup(void **state)
 
 	assert_non_null(test);
 	snprintf(test->home, sizeof(test->home), "/tmp/test_key_watch_XXXXXX");
-	assert_non_null(mkdtemp(test->home));
+	assert_non_null(test_folder_new(test->home));
 	assert_int_equal(setenv("AGENTNODE_HOME", test->home, 1), 0);
 	assert_int_equal(event_loop_new(&test->base), RESULT_OK);
 	test->limit =

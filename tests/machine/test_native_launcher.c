@@ -24,6 +24,7 @@
 #include <cmocka.h>
 
 #include "supervisor/native/native_launch.h"
+#include "tests/support/test_folder.h"
 
 #define PROGRAM AGENTNODE_BUILD_DIR "/libexec/agentnode/agentnode-native"
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
@@ -211,7 +212,7 @@ static int
 group_setup(void **state)
 {
 	(void)state;
-	return mkdtemp(place) != NULL ? 0 : -1;
+	return test_folder_new(place) != NULL ? 0 : -1;
 }
 
 static int

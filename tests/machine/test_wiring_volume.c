@@ -26,6 +26,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "supervisor/engine/wiring.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_UID 1879052903U
 
@@ -131,7 +132,7 @@ static void
 test_wiring_volume_make(struct test_wiring_volume *out)
 {
 	*out = (struct test_wiring_volume){.dir = "/tmp/test-wiring-XXXXXX"};
-	assert_non_null(mkdtemp(out->dir));
+	assert_non_null(test_folder_new(out->dir));
 	assert_int_equal(chmod(out->dir, 0755), 0);
 	assert_int_equal(event_loop_new(&out->base), RESULT_OK);
 }

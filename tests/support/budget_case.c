@@ -21,6 +21,7 @@
 #include <unistd.h>
 
 #include "tests/support/budget_one.h"
+#include "tests/support/test_folder.h"
 
 int
 budget_case_setup(void **state)
@@ -30,7 +31,7 @@ budget_case_setup(void **state)
 
 	assert_int_equal(budget_prepare(), RESULT_OK);
 	snprintf(test->path, sizeof(test->path), "/tmp/test_budget_XXXXXX");
-	assert_non_null(mkdtemp(test->path));
+	assert_non_null(test_folder_new(test->path));
 	test->dir_fd = open(test->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(
 	    budget_open(test->dir_fd, &test->budget, &fault), RESULT_OK);

@@ -24,6 +24,7 @@
 #include "common/fd.h"
 #include "supervisor/host/host_run_state.h"
 #include "tests/support/host_world.h"
+#include "tests/support/test_folder.h"
 
 char host_world_home[64];
 
@@ -48,7 +49,7 @@ host_world_setup(void **state)
 	(void)state;
 	(void)snprintf(host_world_home, sizeof(host_world_home),
 	    "%.40s/test_host_run_XXXXXX", place != NULL ? place : "/tmp");
-	return mkdtemp(host_world_home) == NULL ||
+	return test_folder_new(host_world_home) == NULL ||
 		       setenv("AGENTNODE_HOME", host_world_home, 1) != 0 ||
 		       chdir(host_world_home) != 0
 		   ? -1

@@ -5,6 +5,8 @@
  */
 #include "tests/support/native_view_folder.h"
 
+#include "tests/support/test_folder.h"
+
 char native_view_folder_base[64];
 struct native_view native_view_folder_view;
 char native_view_folder_fault[512];
@@ -51,7 +53,7 @@ native_view_folder_setup(void **state)
 {
 	(void)state;
 	(void)strcpy(base, "/tmp/native_view.XXXXXX");
-	assert_non_null(mkdtemp(base));
+	assert_non_null(test_folder_new(base));
 	native_view_folder_folder("u");
 	native_view_folder_folder("u/.agentnode");
 	native_view_folder_folder("u/.ssh");

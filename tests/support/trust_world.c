@@ -23,6 +23,7 @@
 #include "supervisor/policy/signed_text.h"
 #include "supervisor/policy/utc_time.h"
 #include "tests/support/trust_world.h"
+#include "tests/support/test_folder.h"
 
 static void
 trust_world_key(struct secret **key_r, char hex_r[65])
@@ -65,7 +66,7 @@ trust_world_new(struct trust_world *world_r)
 	memset(world_r, 0, sizeof(*world_r));
 	snprintf(
 	    world_r->home, sizeof(world_r->home), "/tmp/test_trust_XXXXXX");
-	assert_non_null(mkdtemp(world_r->home));
+	assert_non_null(test_folder_new(world_r->home));
 	assert_int_equal(setenv("AGENTNODE_HOME", world_r->home, 1), 0);
 	snprintf(world_r->folder, sizeof(world_r->folder), "%s/registry",
 	    world_r->home);

@@ -21,6 +21,7 @@
 #include "common/fd.h"
 #include "supervisor/ledger/audit_chain.h"
 #include "supervisor/ledger/audit_verify.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_AUDIT_CHAIN_NOW INT64_C(1767323045678)
 
@@ -35,7 +36,7 @@ test_audit_chain_setup(void **state)
 	struct test_audit_chain_dir *dir = calloc(1, sizeof(*dir));
 
 	snprintf(dir->path, sizeof(dir->path), "/tmp/test_audit_XXXXXX");
-	assert_non_null(mkdtemp(dir->path));
+	assert_non_null(test_folder_new(dir->path));
 	dir->fd = open(dir->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_true(dir->fd >= 0);
 	*state = dir;

@@ -23,6 +23,7 @@
 #include "supervisor/ledger/audit_file.h"
 #include "supervisor/ledger/audit_seal.h"
 #include "supervisor/ledger/audit_verify.h"
+#include "tests/support/test_folder.h"
 
 #define NOW INT64_C(1767323045678)
 #define KEY_ONE \
@@ -56,7 +57,7 @@ test_audit_rotate_setup(void **state)
 	struct test_audit_rotate *test = calloc(1, sizeof(*test));
 
 	(void)snprintf(test->path, sizeof(test->path), "/tmp/test_rot_XXXXXX");
-	assert_non_null(mkdtemp(test->path));
+	assert_non_null(test_folder_new(test->path));
 	test->fd = open(test->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	test->one = test_audit_rotate_key(KEY_ONE);
 	test->two = test_audit_rotate_key(KEY_TWO);

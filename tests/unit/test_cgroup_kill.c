@@ -15,11 +15,12 @@
 #include <unistd.h>
 
 #include "supervisor/engine/cgroup.h"
+#include "tests/support/test_folder.h"
 
 static void
 test_cgroup_kill_make(struct cgroup *cgroup_r, char *folder)
 {
-	assert_non_null(mkdtemp(folder));
+	assert_non_null(test_folder_new(folder));
 	memset(cgroup_r, 0, sizeof(*cgroup_r));
 	memset(cgroup_r->id, 'a', sizeof(cgroup_r->id) - 1);
 	cgroup_r->count = 1;

@@ -19,6 +19,7 @@
 #include "supervisor/package/lockfile_field.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/policy/consent.h"
+#include "tests/support/test_folder.h"
 
 static char test_consent_home[64];
 static char test_consent_file[128];
@@ -29,7 +30,7 @@ test_consent_setup(void **state)
 	(void)state;
 	snprintf(test_consent_home, sizeof(test_consent_home),
 	    "/tmp/test_consent_XXXXXX");
-	assert_non_null(mkdtemp(test_consent_home));
+	assert_non_null(test_folder_new(test_consent_home));
 	snprintf(test_consent_file, sizeof(test_consent_file),
 	    "%s/" CONSENT_NAME, test_consent_home);
 	return setenv("AGENTNODE_HOME", test_consent_home, 1);

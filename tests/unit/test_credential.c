@@ -18,6 +18,7 @@
 
 #include "common/fd.h"
 #include "supervisor/policy/credential.h"
+#include "tests/support/test_folder.h"
 
 #define STAMP "\"stored_at\":\"2026-01-02T03:04:05.678Z\""
 #define ONE(entry) "{\"version\":1,\"providers\":{" entry "}}"
@@ -31,7 +32,7 @@ test_credential_setup(void **state)
 	(void)state;
 	snprintf(test_credential_home, sizeof(test_credential_home),
 	    "/tmp/test_credential_XXXXXX");
-	assert_non_null(mkdtemp(test_credential_home));
+	assert_non_null(test_folder_new(test_credential_home));
 	snprintf(test_credential_file, sizeof(test_credential_file),
 	    "%s/" CREDENTIAL_FILE, test_credential_home);
 	return setenv("AGENTNODE_HOME", test_credential_home, 1);

@@ -13,6 +13,7 @@
 #include "common/ip_addr.h"
 #include "supervisor/engine/egress_plan.h"
 #include "supervisor/policy/config.h"
+#include "tests/support/test_folder.h"
 
 static const struct {
 	const char *text, *want;
@@ -82,7 +83,7 @@ test_egress_plan_load(struct config **config_r)
 	struct json_fault fault = {""};
 
 	if (getenv("AGENTNODE_TEST_MADE") == NULL) {
-		assert_non_null(mkdtemp(folder));
+		assert_non_null(test_folder_new(folder));
 		(void)setenv("AGENTNODE_HOME", folder, 1);
 		(void)setenv("AGENTNODE_TEST_MADE", "1", 1);
 		assert_int_equal(

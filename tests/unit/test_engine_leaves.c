@@ -33,6 +33,7 @@
 #include "supervisor/engine/selftest.h"
 #include "supervisor/init/init_go.h"
 #include "supervisor/probe/probe_record.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_ID \
 	"0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
@@ -161,7 +162,7 @@ test_engine_leaves_files(struct engine_files *files)
 	char folder[] = "/tmp/agentnode-test-XXXXXX";
 
 	memset(files, 0, sizeof(*files));
-	assert_non_null(mkdtemp(folder));
+	assert_non_null(test_folder_new(folder));
 	(void)snprintf(files->dir, sizeof(files->dir), "%s", folder);
 	(void)snprintf(files->runs, sizeof(files->runs), "%s/runs", folder);
 	(void)snprintf(files->uids, sizeof(files->uids), "%s/uids", folder);

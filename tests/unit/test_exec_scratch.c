@@ -21,6 +21,7 @@
 #include "supervisor/exec/exec_scratch.h"
 #include "supervisor/exec/exec_turn.h"
 #include "supervisor/init/tree_stream.h"
+#include "tests/support/test_folder.h"
 
 static char home[] = "/tmp/exec_scratch.XXXXXX";
 static struct exec_scratch scratch;
@@ -38,7 +39,8 @@ static int
 group_setup(void **state)
 {
 	(void)state;
-	return mkdtemp(home) == NULL || setenv("AGENTNODE_HOME", home, 1) != 0;
+	return test_folder_new(home) == NULL ||
+	       setenv("AGENTNODE_HOME", home, 1) != 0;
 }
 
 static int
@@ -153,7 +155,7 @@ goes_whatever_is_in_it(void **state)
 	int dir, kept;
 
 	(void)state;
-	assert_non_null(mkdtemp(outside));
+	assert_non_null(test_folder_new(outside));
 	kept = open(outside, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	file(kept, "file");
 	make();

@@ -18,6 +18,7 @@
 
 #include "supervisor/policy/guard_make.h"
 #include "supervisor/policy/guard_plan.h"
+#include "tests/support/test_folder.h"
 
 static char home[] = "/tmp/guard-make.XXXXXX", file[64];
 
@@ -25,7 +26,8 @@ static int
 set_up(void **state)
 {
 	(void)state;
-	if (mkdtemp(home) == NULL || setenv("AGENTNODE_HOME", home, 1) != 0)
+	if (test_folder_new(home) == NULL ||
+	    setenv("AGENTNODE_HOME", home, 1) != 0)
 		return -1;
 	(void)snprintf(file, sizeof(file), "%s/config.json", home);
 	(void)unsetenv("AGENTNODE_GUARD_STRICT");

@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "supervisor/engine/image_layout.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_IMAGE "localhost/x@sha256:0"
 
@@ -90,7 +91,7 @@ test_image_layout_layer(const char *list, char path_r[64])
 	int root;
 
 	(void)snprintf(path_r, 64, "/tmp/test_image_layout.XXXXXX");
-	assert_non_null(mkdtemp(path_r));
+	assert_non_null(test_folder_new(path_r));
 	root = open(path_r, O_PATH | O_DIRECTORY);
 	assert_true(root >= 0);
 	test_image_layout_make(root, list);

@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "supervisor/init/init_below.h"
+#include "tests/support/test_folder.h"
 
 static char base[] = "/tmp/init_below.XXXXXX";
 static int top = -1;
@@ -34,7 +35,7 @@ static int
 setup(void **state)
 {
 	(void)state;
-	if (mkdtemp(base) == NULL)
+	if (test_folder_new(base) == NULL)
 		return -1;
 	top = open(base, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return top >= 0 ? 0 : -1;

@@ -26,6 +26,7 @@
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
 #include "supervisor/package/lockfile_parse.h"
+#include "tests/support/test_folder.h"
 
 #define HEX64 "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 #define TEST_LOCKFILE_WRITERS 8
@@ -40,7 +41,7 @@ test_lockfile_setup(void **state)
 	(void)state;
 	snprintf(test_lockfile_dir, sizeof(test_lockfile_dir),
 	    "/tmp/test_lockfile_XXXXXX");
-	assert_non_null(mkdtemp(test_lockfile_dir));
+	assert_non_null(test_folder_new(test_lockfile_dir));
 	snprintf(test_lockfile_name, sizeof(test_lockfile_name),
 	    "%s/agentnode.lock", test_lockfile_dir);
 	return 0;

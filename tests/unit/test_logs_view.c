@@ -17,6 +17,7 @@
 #include <cmocka.h>
 
 #include "supervisor/logs/logs_view.h"
+#include "tests/support/test_folder.h"
 
 struct place {
 	char path[64];
@@ -33,7 +34,7 @@ place_open(struct place *place, size_t last)
 	struct json_fault fault = {""};
 
 	*place = (struct place){.path = "/tmp/agentnode-test-XXXXXX"};
-	assert_non_null(mkdtemp(place->path));
+	assert_non_null(test_folder_new(place->path));
 	assert_int_equal(
 	    state_dir_open(place->path, STATE_DIR_OURS, &place->dir, &fault),
 	    RESULT_OK);

@@ -18,6 +18,7 @@
 #include "supervisor/native/native_denied.h"
 #include "supervisor/native/native_grant.h"
 #include "supervisor/native/native_hint.h"
+#include "tests/support/test_folder.h"
 
 static void
 printed_lines_name_paths(void **state)
@@ -206,7 +207,7 @@ a_grant_is_for_one_workspace(void **state)
 	FILE *file;
 
 	(void)state;
-	assert_non_null(mkdtemp(home));
+	assert_non_null(test_folder_new(home));
 	assert_int_equal(setenv("AGENTNODE_HOME", home, 1), 0);
 	for (int i = 0; i < 2; i++)
 		assert_int_equal(

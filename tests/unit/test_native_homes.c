@@ -20,6 +20,7 @@
 #include <cmocka.h>
 
 #include "supervisor/native/native_homes.h"
+#include "tests/support/test_folder.h"
 
 #define OTHER 64111U
 
@@ -56,7 +57,7 @@ setup(void **state)
 
 	(void)state;
 	(void)strcpy(base, "/tmp/native_homes.XXXXXX");
-	assert_non_null(mkdtemp(base));
+	assert_non_null(test_folder_new(base));
 	for (size_t i = 0; i < sizeof(folders) / sizeof(folders[0]); i++)
 		assert_int_equal(mkdir(at(folders[i]), 0755), 0);
 	return 0;

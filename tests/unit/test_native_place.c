@@ -19,6 +19,7 @@
 
 #include "supervisor/native/native_journal.h"
 #include "supervisor/native/native_place.h"
+#include "tests/support/test_folder.h"
 
 static char base[64], home[128], state[128], work[128];
 static char fault[512];
@@ -72,7 +73,7 @@ setup(void **unused)
 {
 	(void)unused;
 	(void)strcpy(base, "/tmp/native_place.XXXXXX");
-	assert_non_null(mkdtemp(base));
+	assert_non_null(test_folder_new(base));
 	(void)snprintf(home, sizeof(home), "%s/u", base);
 	(void)snprintf(state, sizeof(state), "%s/u/.agentnode", base);
 	(void)snprintf(work, sizeof(work), "%s/work", base);

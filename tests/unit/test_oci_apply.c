@@ -19,6 +19,7 @@
 #include "common/fd.h"
 #include "supervisor/engine/oci_apply.h"
 #include "supervisor/unpack/layer_stream.h"
+#include "tests/support/test_folder.h"
 
 struct test_oci_apply {
 	char path[64];
@@ -74,7 +75,7 @@ test_oci_apply_setup(void **state)
 
 	assert_non_null(test);
 	(void)snprintf(test->path, sizeof(test->path), "/tmp/oci-XXXXXX");
-	assert_non_null(mkdtemp(test->path));
+	assert_non_null(test_folder_new(test->path));
 	test->top = open(test->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	assert_int_equal(mkdirat(test->top, "root", 0755), 0);
 	assert_int_equal(mkdirat(test->top, "out", 0755), 0);

@@ -19,6 +19,7 @@
 #include <unistd.h>
 
 #include "llm-broker/provider_file.h"
+#include "tests/support/test_folder.h"
 
 #define TEST_PROVIDER_FILE_SHIPPED AGENTNODE_SOURCE_DIR "/config/providers"
 
@@ -109,7 +110,7 @@ test_provider_file_refused(void **state)
 	size_t i;
 
 	(void)state;
-	assert_non_null(mkdtemp(path));
+	assert_non_null(test_folder_new(path));
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	for (i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
 		test_provider_file_write(folder, rows[i].name, rows[i].text);
@@ -169,7 +170,7 @@ test_provider_file_other_name(void **state)
 	len = read(fd, text, sizeof(text) - 1);
 	close(fd);
 	assert_true(len > 0);
-	assert_non_null(mkdtemp(path));
+	assert_non_null(test_folder_new(path));
 	folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	test_provider_file_write(folder, "openai2.json", text);
 	assert_int_equal(provider_file_load(folder, "openai2.json", &provider,

@@ -21,6 +21,7 @@
 #include "supervisor/ledger/budget.h"
 #define RATE_INTERNAL
 #include "supervisor/ledger/rate.h"
+#include "tests/support/test_folder.h"
 
 #define START INT64_C(1800000000000)
 
@@ -48,7 +49,8 @@ test_rate_set_up(void **state)
 	(void)snprintf(test->path, sizeof(test->path), "/tmp/rate.XXXXXX");
 	test_rate_now = START;
 	rate_set_clock(test_rate_clock);
-	if (mkdtemp(test->path) == NULL || budget_prepare() != RESULT_OK)
+	if (test_folder_new(test->path) == NULL ||
+	    budget_prepare() != RESULT_OK)
 		return -1;
 	test->dir_fd = open(test->path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	return rate_open(test->dir_fd, &test->rate, &fault) == RESULT_OK ? 0

@@ -22,6 +22,7 @@
 #include "supervisor/policy/run_counts.h"
 #include "supervisor/policy/run_files.h"
 #include "supervisor/policy/run_record.h"
+#include "tests/support/test_folder.h"
 
 #define RUN_ID "0123456789abcdef"
 
@@ -33,7 +34,7 @@ test_run_record_setup(void **state)
 	(void)state;
 	snprintf(test_run_record_home, sizeof(test_run_record_home),
 	    "/tmp/test_run_record_XXXXXX");
-	return mkdtemp(test_run_record_home) == NULL ? -1 : 0;
+	return test_folder_new(test_run_record_home) == NULL ? -1 : 0;
 }
 
 static int

@@ -15,6 +15,7 @@
 
 #define VOLUME_SEAL_INTERNAL
 #include "supervisor/engine/volume_seal.h"
+#include "tests/support/test_folder.h"
 
 #define BOOT "0f0e0d0c-1111-2222-3333-444455556666"
 #define HASH      \
@@ -119,7 +120,7 @@ test_volume_seal_kept(void **state)
 	struct volume_seal seal;
 
 	(void)state;
-	assert_non_null(mkdtemp(home));
+	assert_non_null(test_folder_new(home));
 	assert_int_equal(setenv("AGENTNODE_HOME", home, 1), 0);
 	assert_int_equal(volume_seal_open(&seal, &fault), RESULT_OK);
 	assert_int_equal(
