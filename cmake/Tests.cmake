@@ -9,10 +9,9 @@
 #                                          tests/scenario/NAME.py
 # Scenarios run two at a time. ALONE: it measures, is a load, or kills at
 # moments, and nothing runs beside it. LOCK: what there is once on a machine,
-# so that of those that name it one runs at a time: accounts (/etc/passwd),
-# docker (the tests' daemon), internet (fixed ports on loopback), oci (the
-# directory of runs without an engine). The longer its time limit, the sooner
-# a test starts: no long one is left for the end.
+# so that of those that name it one runs at a time; what a script uses itself
+# is found in it (AGENTNODE_ONCE). The longer its time limit, the sooner a
+# test starts: no long one is left for the end.
 function(agentnode_cmocka_test kind name)
 	cmake_parse_arguments(T "" "" "SOURCES;LIBRARIES" ${ARGN})
 	set(target ${kind}_${name})
@@ -62,14 +61,27 @@ set(AGENTNODE_SCRIPT_ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
     "AGENTNODE_BUILD_DIR=${CMAKE_BINARY_DIR}"
     "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support"
     "PYTHONDONTWRITEBYTECODE=1")
+# What there is once: the tests' Docker daemon, /etc/passwd, fixed ports on
+# loopback, the directory of runs without an engine; and who uses it.
+set(AGENTNODE_ONCE docker accounts internet oci)
+set(AGENTNODE_ONCE_docker "Dockerd")
+set(AGENTNODE_ONCE_accounts "[. ](User|Member)\\(")
+set(AGENTNODE_ONCE_internet "TestInternet|tunnel_client")
+set(AGENTNODE_ONCE_oci "oci_case|\"engine\": \"oci\"")
 # A script of tests/FOLDER: scenarios, attacks, loads.
 function(agentnode_script folder name script)
 	cmake_parse_arguments(T "ALONE" "TIMEOUT" "LOCK;WORDS" ${ARGN})
 	if(NOT T_TIMEOUT)
 		set(T_TIMEOUT 120)
 	endif()
-	add_test(NAME ${folder}/${name} COMMAND python3
-	    ${CMAKE_SOURCE_DIR}/tests/${folder}/${script}.py ${T_WORDS})
+	set(path ${CMAKE_SOURCE_DIR}/tests/${folder}/${script}.py)
+	file(READ ${path} text)
+	foreach(once ${AGENTNODE_ONCE})
+		if(text MATCHES "${AGENTNODE_ONCE_${once}}")
+			list(APPEND T_LOCK ${once})
+		endif()
+	endforeach()
+	add_test(NAME ${folder}/${name} COMMAND python3 ${path} ${T_WORDS})
 	set_tests_properties(${folder}/${name} PROPERTIES LABELS ${folder}
 	    TIMEOUT ${T_TIMEOUT} COST ${T_TIMEOUT} RUN_SERIAL ${T_ALONE}
 	    RESOURCE_LOCK "${T_LOCK}"

@@ -13,7 +13,7 @@ add_unit_test(egress_plan LIBRARIES supervisor_engine)
 add_unit_test(engine_leaves LIBRARIES supervisor_engine)
 add_scenario(engine_run TIMEOUT 300)
 add_scenario(engine_hostile TIMEOUT 300)
-add_scenario(engine_rootless TIMEOUT 400 LOCK accounts)
+add_scenario(engine_rootless TIMEOUT 400)
 # The selftest with one word of the command line changed.
 add_executable(selftest_weak support/selftest_weak.c)
 target_include_directories(selftest_weak PRIVATE ${CMAKE_SOURCE_DIR})
@@ -23,7 +23,7 @@ target_link_options(selftest_weak PRIVATE -Wl,--wrap=run_argv_build
 add_dependencies(selftest_weak run_sandbox agentnode-probe init_open
     init_dumpable init_bare init_unguarded)
 add_scenario(engine_selftest TIMEOUT 600)
-add_scenario(engine_matrix TIMEOUT 600 LOCK accounts docker oci)
+add_scenario(engine_matrix TIMEOUT 600)
 add_scenario(engine_doctor TIMEOUT 200 ALONE)
 add_machine_test(holder_kill LIBRARIES supervisor_engine)
 add_machine_test(wiring LIBRARIES supervisor_engine)

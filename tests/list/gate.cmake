@@ -24,6 +24,6 @@ add_fuzz_target(mcp_toml SOURCES ${MCP_CLIENT_SOURCES}
 add_scenario(mcp_servers TIMEOUT 900)
 add_scenario(mcp_run TIMEOUT 600)
 add_scenario(mcp_client_files TIMEOUT 180)
-add_scenario(mcp_rootless TIMEOUT 240 LOCK accounts)
+add_scenario(mcp_rootless TIMEOUT 240)
 add_scenario(mcp_python TIMEOUT 300)
 add_scenario(mcp_env TIMEOUT 400)

@@ -26,11 +26,11 @@ foreach(part tunnel exchange)
 	add_unit_test(${part} LIBRARIES egress_io
 	    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/tcp_pair.c)
 endforeach()
-add_scenario(proxy_live TIMEOUT 180 LOCK internet)
+add_scenario(proxy_live TIMEOUT 180)
 add_scenario(proxy_load TIMEOUT 240 ALONE)
 # For the scenario under valgrind; never installed.
 add_executable(proxy_confine_none ${CMAKE_SOURCE_DIR}/egress-proxy/main.c
     ${CMAKE_SOURCE_DIR}/tests/support/proxy_confine_none.c)
 target_include_directories(proxy_confine_none PRIVATE ${CMAKE_SOURCE_DIR})
 target_link_libraries(proxy_confine_none PRIVATE egress_io)
-add_scenario(proxy_valgrind TIMEOUT 240 LOCK internet)
+add_scenario(proxy_valgrind TIMEOUT 240)
