@@ -4,10 +4,17 @@
  * on, and pinning it by digest. Called by command_dispatch. pull is the
  * only command that fetches an image.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
+#include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
 #include "supervisor/package/image_build.h"
@@ -254,9 +261,28 @@ command_image_load_run(struct command_image *image,
 	return command_image_finish(options, reference, false);
 }
 
+/* The engine's client works in a folder of ours: it gets the whole path, of
+ * what can be read. */
+static int
+command_image_archive(const char *path, char whole_r[PATH_MAX])
+{
+	struct stat status;
+	int fd FD_CLEANUP = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+
+	if (fd < 0 || fstat(fd, &status) != 0 ||
+	    realpath(path, whole_r) == NULL)
+		return command_error(COMMAND_CONFIG, "%s cannot be read: %s",
+		    path, strerror(errno));
+	if (!S_ISREG(status.st_mode))
+		return command_error(COMMAND_CONFIG,
+		    "%s is not a file: name an OCI archive", path);
+	return COMMAND_DONE;
+}
+
 static int
 command_image_load(int argc, char **argv)
 {
+	char path[PATH_MAX];
 	struct command_image image = {.has_host = false};
 	struct command_image_options options;
 	int code;
@@ -264,9 +290,11 @@ command_image_load(int argc, char **argv)
 	if (!command_image_parse(argc, argv, &options) || argc - optind != 1 ||
 	    options.build.package_count > 0 || options.build.force)
 		return command_option_fault("sandbox load");
-	code = command_image_open(&image);
+	code = command_image_archive(argv[optind], path);
 	if (code == COMMAND_DONE)
-		code = command_image_load_run(&image, &options, argv[optind]);
+		code = command_image_open(&image);
+	if (code == COMMAND_DONE)
+		code = command_image_load_run(&image, &options, path);
 	return command_image_close(&image, code);
 }
 

@@ -18,9 +18,10 @@
 #include "supervisor/child.h"
 #include "supervisor/engine/doctor.h"
 #include "supervisor/engine/egress_plan.h"
+#include "supervisor/engine/oci_subid.h"
 #include "supervisor/policy/config.h"
 
-#define DOCTOR_KERNEL_SUBIDS 65536L
+#define DOCTOR_KERNEL_SUBIDS 65536U
 
 /* The whole of a small file; "" when it is not there. */
 static void
@@ -124,32 +125,37 @@ doctor_kernel_calls(struct doctor *doctor, struct doctor_finding *finding)
 	}
 }
 
-/* Lines "NAME:START:COUNT" of one user. */
-static long
-doctor_kernel_subids(const char *path, const char *user)
+/* Whether the user has subordinate ids enough; else a range of nobody's. */
+static void
+doctor_kernel_subids(struct doctor_finding *finding, const char *name)
 {
-	FILE *file = fopen(path, "re");
-	char line[256];
-	long sum = 0;
+	char *uids = NULL, *gids = NULL;
+	uint32_t uid = (uint32_t)geteuid(), first = 0;
 
-	while (file != NULL && fgets(line, sizeof(line), file) != NULL) {
-		size_t len = strlen(user);
-		const char *count = strrchr(line, ':');
-
-		if (strncmp(line, user, len) == 0 && line[len] == ':' &&
-		    count != NULL)
-			sum += strtol(count + 1, NULL, 10);
+	if (oci_subid_read("/etc/subuid", &uids) != RESULT_OK ||
+	    oci_subid_read("/etc/subgid", &gids) != RESULT_OK) {
+		doctor_say(finding, false,
+		    "/etc/subuid or /etc/subgid cannot be read");
+	} else if (oci_subid_count(uids, name, uid) < DOCTOR_KERNEL_SUBIDS ||
+		   oci_subid_count(gids, name, uid) < DOCTOR_KERNEL_SUBIDS) {
+		doctor_say(finding, false,
+		    "%s has less than %u subordinate ids", name,
+		    DOCTOR_KERNEL_SUBIDS);
+		first = oci_subid_free(uids, gids, DOCTOR_KERNEL_SUBIDS);
 	}
-	if (file != NULL)
-		(void)fclose(file);
-	return sum;
+	if (first != 0)
+		doctor_fix(finding,
+		    "usermod --add-subuids %u-%u --add-subgids %u-%u %s", first,
+		    first + DOCTOR_KERNEL_SUBIDS - 1, first,
+		    first + DOCTOR_KERNEL_SUBIDS - 1, name);
+	free(uids);
+	free(gids);
 }
 
 static void
 doctor_kernel_users(struct doctor *doctor, struct doctor_finding *finding)
 {
 	const struct passwd *user = getpwuid(geteuid());
-	const char *name = user != NULL ? user->pw_name : "";
 	char off[16], max[16], apparmor[16];
 
 	(void)doctor;
@@ -171,22 +177,19 @@ doctor_kernel_users(struct doctor *doctor, struct doctor_finding *finding)
 		doctor_fix(finding,
 		    "sysctl kernel.unprivileged_userns_clone=1 "
 		    "user.max_user_namespaces=10000, or run as root");
-	} else if (doctor_kernel_subids("/etc/subuid", name) <
-		       DOCTOR_KERNEL_SUBIDS ||
-		   doctor_kernel_subids("/etc/subgid", name) <
-		       DOCTOR_KERNEL_SUBIDS) {
+	} else if (user == NULL) {
 		doctor_say(finding, false,
-		    "%s has less than %ld subordinate ids", name,
-		    DOCTOR_KERNEL_SUBIDS);
-		doctor_fix(finding,
-		    "usermod --add-subuids 100000-165535 --add-subgids "
-		    "100000-165535 %s",
-		    name);
+		    "uid %u has no name in the password database",
+		    (unsigned)geteuid());
+		doctor_fix(finding, "useradd --uid %u NAME, or run as root",
+		    (unsigned)geteuid());
 	} else {
-		doctor_say(finding, true, "user namespaces work for %s%s", name,
+		doctor_say(finding, true, "user namespaces work for %s%s",
+		    user->pw_name,
 		    apparmor[0] == '1'
 			? " (restricted by AppArmor: podman needs its profile)"
 			: "");
+		doctor_kernel_subids(finding, user->pw_name);
 	}
 }
 

@@ -17,7 +17,18 @@
 enum result oci_subid_in(const char *text, const char *name, uint32_t uid,
     uint32_t inside, uint32_t *outside_r);
 
-/* The same, out of a file, for the caller. */
+/* How many ids the user has, by name or number, of such lines. Pure. */
+uint64_t oci_subid_count(const char *text, const char *name, uint32_t uid);
+
+/* The first range of so many ids from 100000 on, at a multiple of as many
+ * from there, that no line of either text has a part of; 0: none. Pure. */
+uint32_t oci_subid_free(const char *uids, const char *gids, uint32_t count);
+
+/* The whole of such a file for the caller, "" when it is not there. Caller
+ * frees. */
+enum result oci_subid_read(const char *path, char **text_r);
+
+/* The same as oci_subid_in, out of a file, for the caller. */
 enum result oci_subid(const char *path, uint32_t inside, uint32_t *outside_r);
 
 #endif

@@ -14,13 +14,13 @@
 #define EXEC_RESULT_NOT_STARTED 125
 
 static const char *
-exec_result_note(const struct exec_request *request)
+exec_result_note(const struct exec_request *request, bool started)
 {
 	if (request->boundary == EXEC_POLICY)
 		return HOST_RUN_WORDS ": environment, scratch directory and "
 				      "proxy variables only; the disk and the "
 				      "network are the caller's";
-	if (request->native.mode == NATIVE_DANGER)
+	if (request->native.mode == NATIVE_DANGER && started)
 		return "danger-full-access: the command could change every "
 		       "file that its user may change";
 	return "";
@@ -33,11 +33,14 @@ exec_result_is_boundary(const struct exec_request *request)
 	       request->native.mode != NATIVE_DANGER;
 }
 
+/* What was handed over; what was refused was not. */
 static json_t *
-exec_result_known(const struct exec_request *request)
+exec_result_known(const struct exec_request *request, bool started)
 {
 	json_t *known = json_array();
 
+	if (!request->i_know || !started)
+		return known;
 	for (size_t i = 0; i < request->env_count; i++) {
 		if (request->env_verdicts[i] == EXEC_ENV_OK)
 			continue;
@@ -171,12 +174,14 @@ exec_result_make(const struct exec_result_facts *facts)
 				   "s:s, s:I, s:I, s:i, s:o}",
 	    "ok", exec_result_code(facts) == 0, "run", facts->run, "boundary",
 	    exec_request_boundary_name(request->boundary), "is_boundary",
-	    exec_result_is_boundary(request), "note", exec_result_note(request),
-	    "started", outcome->started, "timed_out", facts->timed_out, "code",
+	    exec_result_is_boundary(request), "note",
+	    exec_result_note(request, outcome->started), "started",
+	    outcome->started, "timed_out", facts->timed_out, "code",
 	    facts->code, "detail", facts->detail, "duration_ms",
 	    (json_int_t)facts->duration_ms, "peak_memory",
 	    (json_int_t)outcome->peak_memory, "oom_kills",
-	    (int)outcome->oom_kills, "i_know", exec_result_known(request));
+	    (int)outcome->oom_kills, "i_know",
+	    exec_result_known(request, outcome->started));
 
 	if (result != NULL && exec_result_end(result, facts) &&
 	    exec_result_stream(result, facts->collected, "stdout") &&

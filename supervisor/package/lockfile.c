@@ -56,6 +56,12 @@ lockfile_path(
 	enum result result;
 	struct stat status;
 
+	/* A script's variable that is not set must not mean another file. */
+	if (option != NULL && option[0] == '\0') {
+		json_field_fault(fault,
+		    "--lockfile: an empty path; leave it out or name a file");
+		return RESULT_BAD;
+	}
 	if (name == NULL)
 		name = getenv("AGENTNODE_LOCKFILE");
 	if (name != NULL && name[0] != '\0')

@@ -17,8 +17,9 @@ struct lockfile; /* opaque, immutable */
 
 #define LOCKFILE_NAME "agentnode.lock"
 
-/* The absolute path in force: --lockfile (may be NULL), AGENTNODE_LOCKFILE,
- * ./agentnode.lock if there is one, else AGENTNODE_HOME/agentnode.lock. */
+/* The absolute path in force: --lockfile (may be NULL; an empty one is
+ * RESULT_BAD, and not another file), AGENTNODE_LOCKFILE, ./agentnode.lock if
+ * there is one, else AGENTNODE_HOME/agentnode.lock. */
 enum result lockfile_path(
     const char *option, char *path_r, size_t size, struct json_fault *fault);
 

@@ -191,6 +191,12 @@ for name, text, code, words in (
     check(f"lock verify, {name}: exit 1", sentence(result, 1, *words),
           result)
     check(f"{name}: untouched", open(lock).read() == text)
+for words in (("remove", "x"), ("list",), ("lock", "seal"), ("verify", "x"),
+              ("mcp", "run", "x"), ("mcp", "install", "npm:x@1.0.0")):
+    result = agentnode(home, *words, "--lockfile", "", cwd=home)
+    check(f"{' '.join(words)}: an empty --lockfile names no other file",
+          result.code != 0 and "--lockfile: an empty path" in result.err,
+          result)
 result = agentnode(home, "lock", "verify", AGENTNODE_LOCKFILE=home + "/none")
 check("lock verify without file: exit 1", sentence(result, 1, "no such"),
       result)

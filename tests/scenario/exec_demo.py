@@ -138,6 +138,7 @@ for boundary in ("container", "native", "policy"):
     check(f"{boundary}: the host's environment is refused",
           result["rc"] == 125 and result["code"] == "env_refused"
           and not result["started"] and "HOME" in result["detail"]
+          and result["i_know"] == []
           and SECRET not in str(result), result)
     done = case.call("true", options=(
         "--boundary", boundary, "--env", "AWS_SECRET_ACCESS_KEY"), **ENV)

@@ -47,6 +47,8 @@ def load():
     check("load pins", pinned() == reference, pinned())
     result = agentnode("sandbox", "load", path, "--digest", digest)
     check("load with its digest", result.code == 0, result)
+    result = agentnode("sandbox", "load", "good.tar", cwd=folder)
+    check("load by a path from here", result.code == 0, result)
     other = os.path.join(folder, "other.tar")
     oci_archive.write(other, content=b"other\n")
     result = agentnode("sandbox", "load", other, "--digest", digest)
@@ -101,10 +103,12 @@ def bad_input(reference):
     cut = os.path.join(folder, "cut.tar")
     with open(good, "rb") as file, open(cut, "wb") as out:
         out.write(file.read()[:3000])
-    for name, path in (("noise", noise), ("cut", cut),
-                       ("missing", "/nonexistent.tar"), ("folder", folder)):
+    for name, path, code, word in (
+            ("noise", noise, 4, ""), ("cut", cut, 4, ""),
+            ("missing", "none.tar", 5, "none.tar cannot be read: No such"),
+            ("folder", folder, 5, folder + " is not a file")):
         result = agentnode("sandbox", "load", path)
-        check("load " + name, result.code == 4 and
+        check("load " + name, result.code == code and word in result.err and
               len(result.err.strip().splitlines()) == 1, result)
     for text in ("debian", "debian:bookworm", "localhost/x:latest",
                  "localhost/x@sha256:1234", "localhost/x@sha512:" + "a" * 64,

@@ -112,6 +112,20 @@ honest(void **state)
 	result = made();
 	assert_true(json_is_false(json_object_get(result, "is_boundary")));
 	assert_int_equal(json_array_size(json_object_get(result, "i_know")), 2);
+	assert_string_not_equal(
+	    json_string_value(json_object_get(result, "note")), "");
+	json_decref(result);
+	/* What was refused was not handed over. */
+	outcome.started = false;
+	result = made();
+	assert_int_equal(json_array_size(json_object_get(result, "i_know")), 0);
+	assert_string_equal(
+	    json_string_value(json_object_get(result, "note")), "");
+	json_decref(result);
+	outcome.started = true;
+	request.i_know = false;
+	result = made();
+	assert_int_equal(json_array_size(json_object_get(result, "i_know")), 0);
 	json_decref(result);
 }
 

@@ -171,6 +171,32 @@ test_oci_parts_subids(void **state)
 	}
 }
 
+/* A range for who has none is nobody's: whoever shares one is the other. */
+static void
+test_oci_parts_subids_free(void **state)
+{
+	static const struct {
+		const char *uids, *gids;
+		uint32_t first;
+	} rows[] = {{"", "", 100000}, {"a:100000:65536\n", "", 165536},
+	    {"a:100000:65536", "a:100000:65536\nb:165536:65536\n", 231072},
+	    {"a:99999:1\n", "a:165536:1\n", 100000},
+	    {"a:99999:2\n", "a:165535:1\n", 165536},
+	    {"a:x:1\n#:\n\na:200000:65536\n", "", 100000},
+	    {"a:1:700000000\n", "", 0}};
+	static const char *const mine =
+	    "me:1:65535\nme:x:9\nmine:7:7\n1001:70000:1\n";
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++)
+		assert_int_equal(
+		    oci_subid_free(rows[i].uids, rows[i].gids, 65536),
+		    rows[i].first);
+	assert_int_equal(oci_subid_count(mine, "me", 1001), 65536);
+	assert_int_equal(oci_subid_count(mine, "me", 1002), 65535);
+	assert_int_equal(oci_subid_count("", "me", 1001), 0);
+}
+
 static struct run_argv_input
 test_oci_parts_input(void)
 {
@@ -422,6 +448,7 @@ main(void)
 	    cmocka_unit_test(test_oci_parts_layers),
 	    cmocka_unit_test(test_oci_parts_marks),
 	    cmocka_unit_test(test_oci_parts_subids),
+	    cmocka_unit_test(test_oci_parts_subids_free),
 	    cmocka_unit_test(test_oci_parts_bundle),
 	    cmocka_unit_test(test_oci_parts_memory),
 	    cmocka_unit_test(test_oci_parts_twice),
