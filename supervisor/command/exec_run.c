@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The story of one command: the ledger first (native: the sandbox, whose
- * command waits for the ledger), then the boundary and the reader of what
- * comes of it side by side; at the end or the time limit everything of the
- * command dies, what it left comes out, and the reader says what it was.
+ * command waits for the ledger), then the boundary; what comes of it has a
+ * reader once there is something; at the end or the time limit everything of
+ * the command dies, what it left comes out, and the reader says what it was.
  * Called by command_exec; it must never leave with something that lives, nor
  * look at a byte of the command's itself.
  */
@@ -113,11 +113,11 @@ exec_run_on_later(evutil_socket_t fd, short what, void *context)
 	/* Its copies of the pipes go with it: the reader sees their end. */
 	sandbox_free(&run->sandbox);
 	host_run_free(&run->host);
-	if (run->collect != NULL)
-		exec_collect_given(run->collect);
 	if (run->state < EXEC_RUN_CLOSING) {
 		exec_run_enter(run, EXEC_RUN_CLOSING, "the boundary ended");
 		(void)event_add(run->timer, &limit);
+		if (run->collect != NULL)
+			exec_collect_finish(run->collect);
 	}
 	if (run->collecting && !run->collect_ended)
 		return;
@@ -396,9 +396,11 @@ exec_run_prepare(struct exec_run *run)
 		    RESULT_SYSTEM, "agentnode-ledger does not start", run);
 		return run->sandbox != NULL; /* it is waited for */
 	}
+	/* Of policy we write the results ourselves: somebody must read. */
 	run->collecting =
-	    exec_collect_start(run->collect, run->base, &run->plan,
-		exec_run_on_collected, run) == RESULT_OK;
+	    (run->plan.policy.is ? exec_collect_start : exec_collect_watch)(
+		run->collect, run->base, &run->plan, exec_run_on_collected,
+		run) == RESULT_OK;
 	if (!run->collecting)
 		exec_run_close(
 		    run, "collect_failed", "agentnode-collect does not start");

@@ -1,17 +1,23 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Pipes and reader of a command; see exec_collect.h. Called by exec_run;
- * must never read a pipe itself.
+ * must never read a pipe itself: of the results one header is compared with
+ * the only one that says "nothing", and stays in its pipe.
  */
 #include "supervisor/exec/exec_collect.h"
 
+#include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "common/json_field.h"
+#include "supervisor/init/result_stream.h"
 #include "supervisor/package/unpack_call.h"
 #include "supervisor/unpack/collect.h"
 
@@ -20,8 +26,20 @@
 #define EXEC_COLLECT_PIPES 3U
 #define EXEC_COLLECT_ANSWER_MAX (64U << 20)
 
+/* Of the pipes. */
+enum {
+	EXEC_COLLECT_OUT,
+	EXEC_COLLECT_ERR,
+	EXEC_COLLECT_RESULTS
+};
+
 struct exec_collect {
-	struct unpack_call *call;
+	struct event_base *base;      /* borrowed, */
+	const struct exec_plan *plan; /* too; NULL: not asked to read yet */
+	struct unpack_call *call;     /* NULL: nothing came yet */
+	struct event *first[EXEC_COLLECT_PIPES]; /* the first byte of each */
+	struct event *nothing;                   /* says so, from the loop */
+	bool over; /* the call was started, or nothing came */
 	int answer;
 	int read[EXEC_COLLECT_PIPES]; /* of stdout, stderr, results */
 	struct exec_collect_ends ends;
@@ -124,23 +142,162 @@ exec_collect_passed(struct exec_collect *collect)
 		fd_close(&collect->read[i]);
 }
 
-enum result
-exec_collect_start(struct exec_collect *collect, struct event_base *base,
-    const struct exec_plan *plan, exec_collect_done *done, void *context)
+static void
+exec_collect_unwatch(struct exec_collect *collect)
+{
+	for (size_t i = 0; i < EXEC_COLLECT_PIPES; i++) {
+		if (collect->first[i] != NULL)
+			event_free(collect->first[i]);
+		collect->first[i] = NULL;
+	}
+}
+
+static enum result
+exec_collect_begin(struct exec_collect *collect)
 {
 	int fds[COLLECT_FD_COUNT];
 	enum result result;
 
-	collect->done = done;
-	collect->context = context;
+	collect->over = true;
+	exec_collect_unwatch(collect);
 	fds[COLLECT_ANSWER] = collect->answer;
-	fds[COLLECT_HANDED] = plan->input.fd;
-	fds[COLLECT_STDOUT] = collect->read[0];
-	fds[COLLECT_STDERR] = collect->read[1];
-	fds[COLLECT_RESULTS] = collect->read[2];
-	result = exec_collect_call(base, plan, fds, collect);
+	fds[COLLECT_HANDED] = collect->plan->input.fd;
+	fds[COLLECT_STDOUT] = collect->read[EXEC_COLLECT_OUT];
+	fds[COLLECT_STDERR] = collect->read[EXEC_COLLECT_ERR];
+	fds[COLLECT_RESULTS] = collect->read[EXEC_COLLECT_RESULTS];
+	result = exec_collect_call(collect->base, collect->plan, fds, collect);
 	exec_collect_passed(collect);
 	return result;
+}
+
+/* From the loop, where done may be called. */
+static void
+exec_collect_begin_later(struct exec_collect *collect)
+{
+	if (exec_collect_begin(collect) != RESULT_OK)
+		collect->done(
+		    NULL, "agentnode-collect does not start", collect->context);
+}
+
+/* --- what need not be read ---------------------------------------------- */
+
+/* The header, and nothing else so far? It is looked at in a copy. */
+static bool
+exec_collect_none(int results)
+{
+	static const struct result_stream_header none = {
+	    .magic = RESULT_STREAM_MAGIC, .kind = RESULT_STREAM_END};
+	struct result_stream_header seen;
+	int pair[2], waiting = 0;
+	bool same;
+
+	if (ioctl(results, FIONREAD, &waiting) != 0 ||
+	    waiting != (int)sizeof(seen) || pipe2(pair, O_CLOEXEC) != 0)
+		return false;
+	same = tee(results, pair[1], sizeof(seen), SPLICE_F_NONBLOCK) ==
+		   (ssize_t)sizeof(seen) &&
+	       read(pair[0], &seen, sizeof(seen)) == (ssize_t)sizeof(seen) &&
+	       memcmp(&seen, &none, sizeof(none)) == 0;
+	(void)close(pair[0]);
+	(void)close(pair[1]);
+	return same;
+}
+
+/* Empty, and nobody is left who could write into it? */
+static bool
+exec_collect_silent(int fd)
+{
+	struct pollfd look = {.fd = fd, .events = POLLIN};
+	int got;
+
+	do
+		got = poll(&look, 1, 0);
+	while (got < 0 && errno == EINTR);
+	return got == 1 && look.revents == POLLHUP;
+}
+
+static void
+exec_collect_on_first(evutil_socket_t fd, short what, void *context)
+{
+	struct exec_collect *collect = context;
+	bool results = fd == collect->read[EXEC_COLLECT_RESULTS];
+
+	(void)what;
+	/* An end alone is judged when all has ended. */
+	if (exec_collect_silent(fd) || (results && exec_collect_none(fd)))
+		return;
+	exec_collect_begin_later(collect);
+}
+
+static void
+exec_collect_on_nothing(evutil_socket_t fd, short what, void *context)
+{
+	struct exec_collect *collect = context;
+	json_t *answer = json_pack("{s:b, s:s}", "complete", true, "fault", "");
+
+	(void)fd;
+	(void)what;
+	collect->done(
+	    answer, answer == NULL ? "out of memory" : "", collect->context);
+	json_decref(answer);
+}
+
+/* --- the start, and the end --------------------------------------------- */
+
+static void
+exec_collect_ask(struct exec_collect *collect, struct event_base *base,
+    const struct exec_plan *plan, exec_collect_done *done, void *context)
+{
+	collect->base = base;
+	collect->plan = plan;
+	collect->done = done;
+	collect->context = context;
+}
+
+enum result
+exec_collect_start(struct exec_collect *collect, struct event_base *base,
+    const struct exec_plan *plan, exec_collect_done *done, void *context)
+{
+	exec_collect_ask(collect, base, plan, done, context);
+	return exec_collect_begin(collect);
+}
+
+enum result
+exec_collect_watch(struct exec_collect *collect, struct event_base *base,
+    const struct exec_plan *plan, exec_collect_done *done, void *context)
+{
+	exec_collect_ask(collect, base, plan, done, context);
+	collect->nothing =
+	    event_new(base, -1, 0, exec_collect_on_nothing, collect);
+	if (collect->nothing == NULL)
+		return RESULT_NO_MEMORY;
+	for (size_t i = 0; i < EXEC_COLLECT_PIPES; i++) {
+		collect->first[i] = event_new(base, collect->read[i], EV_READ,
+		    exec_collect_on_first, collect);
+		if (collect->first[i] == NULL ||
+		    event_add(collect->first[i], NULL) != 0)
+			return RESULT_NO_MEMORY;
+	}
+	return RESULT_OK;
+}
+
+void
+exec_collect_finish(struct exec_collect *collect)
+{
+	int results = collect->read[EXEC_COLLECT_RESULTS];
+
+	exec_collect_given(collect);
+	if (collect->plan == NULL || collect->over)
+		return;
+	if (!exec_collect_silent(collect->read[EXEC_COLLECT_OUT]) ||
+	    !exec_collect_silent(collect->read[EXEC_COLLECT_ERR]) ||
+	    !exec_collect_none(results)) {
+		exec_collect_begin_later(collect);
+		return;
+	}
+	collect->over = true;
+	exec_collect_unwatch(collect);
+	event_active(collect->nothing, EV_TIMEOUT, 0);
 }
 
 const struct exec_collect_ends *
@@ -166,6 +323,9 @@ exec_collect_free(struct exec_collect **collect)
 		return;
 	*collect = NULL;
 	unpack_call_free(&gone->call);
+	exec_collect_unwatch(gone);
+	if (gone->nothing != NULL)
+		event_free(gone->nothing);
 	exec_collect_given(gone);
 	exec_collect_passed(gone);
 	fd_close(&gone->answer);

@@ -26,10 +26,18 @@ struct exec_collect_ends {
 /* The pipes, which hold what is written until somebody reads. */
 enum result exec_collect_open(struct exec_collect **collect_r);
 /* Start the reader. done comes once, when every copy of the three ends is
- * closed, or when it failed; never before this returns. */
+ * closed, or when it failed; never before this returns. plan is borrowed. */
 enum result exec_collect_start(struct exec_collect *collect,
     struct event_base *base, const struct exec_plan *plan,
     exec_collect_done *done, void *context);
+/* The same, but the reader is started when the first byte comes that says
+ * anything. A command that says and leaves nothing has none. */
+enum result exec_collect_watch(struct exec_collect *collect,
+    struct event_base *base, const struct exec_plan *plan,
+    exec_collect_done *done, void *context);
+/* The boundary ended: the ends are closed, and done comes when it is known
+ * what came. From the loop; done may be called in it. */
+void exec_collect_finish(struct exec_collect *collect);
 /* Borrowed; closed by exec_collect_given. */
 const struct exec_collect_ends *exec_collect_ends(
     const struct exec_collect *collect);
