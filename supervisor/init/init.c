@@ -160,6 +160,25 @@ init_receive_setup(struct init *init)
 		init->setup.landlock_required = 0;
 }
 
+/* The child tries its walls while this looks around: neither of the two
+ * fills what the other does. */
+static void
+init_report_fill(const struct init_setup *setup, struct init_report *report)
+{
+	struct init_walls walls;
+	int error = init_walls_start(setup, report, &walls);
+	int seen;
+
+	if (error != 0)
+		init_die(INIT_STEP_WALLS, error, INIT_EXIT_START);
+	seen = init_survey_fill(report);
+	error = init_walls_finish(&walls);
+	if (error != 0)
+		init_die(INIT_STEP_WALLS, error, INIT_EXIT_START);
+	if (seen != 0)
+		init_die(INIT_STEP_REPORT, seen, INIT_EXIT_START);
+}
+
 static void
 init_report(const struct init_setup *setup)
 {
@@ -170,12 +189,7 @@ init_report(const struct init_setup *setup)
 
 	if (report == MAP_FAILED)
 		init_die(INIT_STEP_REPORT, errno, INIT_EXIT_START);
-	error = init_walls_run(setup, report);
-	if (error != 0)
-		init_die(INIT_STEP_WALLS, error, INIT_EXIT_START);
-	error = init_survey_fill(report);
-	if (error != 0)
-		init_die(INIT_STEP_REPORT, error, INIT_EXIT_START);
+	init_report_fill(setup, report);
 	fd = init_survey_seal(report);
 	if (fd < 0)
 		init_die(INIT_STEP_REPORT, errno, INIT_EXIT_START);

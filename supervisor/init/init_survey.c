@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -234,6 +235,35 @@ init_survey_fill(struct init_report *report)
 	return init_survey_limits(report);
 }
 
+/* What is between two addresses in a report, at its place in the file. */
+static bool
+init_survey_put(
+    int fd, const struct init_report *report, const void *from, const void *to)
+{
+	const char *base = (const char *)report, *begin = from;
+	size_t len = (size_t)((const char *)to - begin);
+
+	return pwrite(fd, begin, len, begin - base) == (ssize_t)len;
+}
+
+/* All but the mounts, and the end of hosts, that there are not: a third of
+ * it. What is not written is as zero in the file as it is in the report. */
+static bool
+init_survey_write(int fd, const struct init_report *report)
+{
+	uint32_t mounts = report->mount_count, hosts = report->hosts_len;
+
+	if (mounts > INIT_REPORT_MOUNTS_MAX)
+		mounts = INIT_REPORT_MOUNTS_MAX;
+	if (hosts > INIT_REPORT_HOSTS_MAX)
+		hosts = INIT_REPORT_HOSTS_MAX;
+	return ftruncate(fd, (off_t)sizeof(*report)) == 0 &&
+	       init_survey_put(fd, report, report, &report->mounts[mounts]) &&
+	       init_survey_put(
+		   fd, report, &report->env_count, &report->hosts[hosts]) &&
+	       init_survey_put(fd, report, report->resolv, report + 1);
+}
+
 int
 init_survey_seal(const struct init_report *report)
 {
@@ -242,7 +272,7 @@ init_survey_seal(const struct init_report *report)
 
 	if (fd < 0)
 		return -1;
-	if (write(fd, report, sizeof(*report)) != (ssize_t)sizeof(*report))
+	if (!init_survey_write(fd, report))
 		error = EIO;
 	else if (fcntl(fd, F_ADD_SEALS,
 		     F_SEAL_WRITE | F_SEAL_GROW | F_SEAL_SHRINK |

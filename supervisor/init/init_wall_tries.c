@@ -21,7 +21,7 @@
 #include "supervisor/init/init_walls.h"
 
 #define INIT_WALL_TRIES_CLONE_NEWUSER 0x10000000UL
-#define INIT_WALL_TRIES_FDS 128U /* of init, from 3 on */
+#define INIT_WALL_TRIES_FDS 128 /* of init, from 3 on */
 #define INIT_WALL_TRIES_FILE ".agentnode-wall"
 
 /* Documentation addresses: whatever answers, a route exists. */
@@ -191,27 +191,44 @@ init_wall_tries_init_fd(const struct init_setup *setup)
 	return init_wall_tries_open("/proc/1/fd", O_RDONLY | O_DIRECTORY);
 }
 
-/* Each that a number leads to, but those that lead nowhere (0 to 2): this
- * child has a copy of all that init had open at the fork. The first that is not
- * refused speaks for all; sockets and what has no file system refuse everybody.
- */
+/* Of the errors that opening one in each way gave, the one that speaks for
+ * it: the first that is no refusal, else EACCES where one was that. Sockets
+ * and what has no file system refuse everybody. */
 static int
-init_wall_tries_init_pipes(const struct init_setup *setup)
+init_wall_tries_init_one(int fd)
 {
 	static const int ways[] = {O_RDONLY, O_WRONLY, O_RDWR};
 	int found = ENOENT;
+	char path[32];
 
-	(void)setup;
-	for (unsigned i = 0; i < 3 * INIT_WALL_TRIES_FDS; i++) {
-		char path[32];
-		int error;
+	(void)snprintf(path, sizeof(path), "/proc/1/fd/%d", fd);
+	for (unsigned i = 0; i < sizeof(ways) / sizeof(ways[0]); i++) {
+		int error = init_wall_tries_open(path, ways[i] | O_NONBLOCK);
 
-		if (fcntl((int)(3 + i / 3), F_GETFD) < 0)
-			continue;
-		(void)snprintf(path, sizeof(path), "/proc/1/fd/%u", 3 + i / 3);
-		error = init_wall_tries_open(path, ways[i % 3] | O_NONBLOCK);
 		if (error != EACCES && error != ENOENT && error != ENXIO &&
 		    error != ENODEV)
+			return error;
+		if (error == EACCES)
+			found = error;
+	}
+	return found;
+}
+
+/* Each that a number leads to, but those that lead nowhere (0 to 2): this
+ * child has a copy of all that init had open at the fork. */
+static int
+init_wall_tries_init_pipes(const struct init_setup *setup)
+{
+	int found = ENOENT;
+
+	(void)setup;
+	for (int fd = 3; fd < 3 + INIT_WALL_TRIES_FDS; fd++) {
+		int error;
+
+		if (fcntl(fd, F_GETFD) < 0)
+			continue;
+		error = init_wall_tries_init_one(fd);
+		if (error != EACCES && error != ENOENT)
 			return error;
 		if (error == EACCES)
 			found = error;

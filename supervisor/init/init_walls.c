@@ -175,19 +175,20 @@ init_walls_child(const struct init_setup *setup, struct init_report *report)
 }
 
 /* Waits for the child, not for ever: it alone holds the other end of the
- * pipe (not every kernel that init runs in has pidfd_open). 0 or errno. */
-static int
-init_walls_wait(pid_t child, int pipe_fd)
+ * pipe (not every kernel that init runs in has pidfd_open). */
+int
+init_walls_finish(struct init_walls *walls)
 {
-	struct pollfd end = {.fd = pipe_fd, .events = POLLIN};
+	struct pollfd end = {.fd = walls->end, .events = POLLIN};
 	int status, ready;
 
 	do
 		ready = poll(&end, 1, INIT_WALLS_TIMEOUT_MS);
 	while (ready < 0 && errno == EINTR);
+	close(walls->end);
 	if (ready != 1)
-		(void)kill(child, SIGKILL);
-	while (waitpid(child, &status, 0) < 0) {
+		(void)kill(walls->child, SIGKILL);
+	while (waitpid(walls->child, &status, 0) < 0) {
 		if (errno != EINTR)
 			return errno;
 	}
@@ -197,22 +198,22 @@ init_walls_wait(pid_t child, int pipe_fd)
 }
 
 int
-init_walls_run(const struct init_setup *setup, struct init_report *report)
+init_walls_start(const struct init_setup *setup, struct init_report *report,
+    struct init_walls *walls_r)
 {
 	int ends[2], error;
-	pid_t child;
 
 	for (unsigned i = 0; i < INIT_WALL_COUNT; i++)
 		report->walls[i] = -1;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return errno;
-	child = fork();
-	error = child < 0 ? errno : 0;
-	if (child == 0)
+	walls_r->child = fork();
+	error = walls_r->child < 0 ? errno : 0;
+	if (walls_r->child == 0)
 		init_walls_child(setup, report);
 	close(ends[1]);
-	if (error == 0)
-		error = init_walls_wait(child, ends[0]);
-	close(ends[0]);
+	walls_r->end = ends[0];
+	if (error != 0)
+		close(ends[0]);
 	return error;
 }

@@ -6,13 +6,23 @@
 #ifndef SUPERVISOR_INIT_WALLS_H
 #define SUPERVISOR_INIT_WALLS_H
 
+#include <sys/types.h>
+
 #include "supervisor/init/init_protocol.h"
 #include "supervisor/init/init_report.h"
 
-/* Fork the child, let it try everything, fill walls and status of report,
- * which must be in shared memory. 0 or errno (ETIMEDOUT when the child does
- * not end in time). */
-int init_walls_run(const struct init_setup *setup, struct init_report *report);
+/* The child at its attempts. */
+struct init_walls {
+	pid_t child;
+	int end; /* of a pipe that only the child holds open */
+};
+
+/* Fork the child, which tries everything and fills walls and status of
+ * report, which must be in shared memory; then wait for it, whatever else
+ * failed. 0 or errno (ETIMEDOUT when the child does not end in time). */
+int init_walls_start(const struct init_setup *setup, struct init_report *report,
+    struct init_walls *walls_r);
+int init_walls_finish(struct init_walls *walls);
 
 /* One attempt: 0 when it worked, else errno. */
 typedef int init_walls_try(const struct init_setup *setup);
