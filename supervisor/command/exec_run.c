@@ -445,6 +445,8 @@ exec_run_say(struct exec_run *run)
 	    .denied = &run->denied};
 	json_t *result;
 
+	if (run->audit != NULL)
+		audit_over(run->audit);
 	exec_native_end(&run->plan.native);
 	if (!run->outcome.started && run->code[0] == '\0')
 		exec_run_fault(

@@ -136,9 +136,12 @@ cgroup_kill_namespace(const struct cgroup *cgroup)
 static bool
 cgroup_kill_rmdir(const char *path)
 {
-	DIR *dir = opendir(path);
 	struct dirent *entry;
+	DIR *dir;
 
+	if (rmdir(path) == 0 || errno == ENOENT)
+		return true;
+	dir = opendir(path);
 	while (dir != NULL && (entry = readdir(dir)) != NULL) {
 		if (entry->d_type == DT_DIR && entry->d_name[0] != '.')
 			(void)unlinkat(dirfd(dir), entry->d_name, AT_REMOVEDIR);

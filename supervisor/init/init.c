@@ -35,6 +35,7 @@
 #include "supervisor/init/init_listen.h"
 #include "supervisor/init/init_mux.h"
 #include "supervisor/init/init_relay.h"
+#include "supervisor/init/init_results.h"
 #include "supervisor/init/init_survey.h"
 #include "supervisor/init/init_tree.h"
 #include "supervisor/init/init_walls.h"
@@ -238,6 +239,13 @@ init_move_tree(struct init *init, const struct init_channel_message *message)
 	if (job->path[0] != '/' ||
 	    memchr(job->path, '\0', sizeof(job->path)) == NULL)
 		init_die(INIT_STEP_TREE, EINVAL, INIT_EXIT_PROTOCOL);
+	/* Most commands leave nothing: no child for that. */
+	if (job->record.type == INIT_RESULTS &&
+	    init_results_none(job->path, message->fds[0])) {
+		if (init_channel_tell(INIT_EXPORTED, 0, -1) != 0)
+			_exit(INIT_EXIT_ALONE);
+		return;
+	}
 	init->tree_answer =
 	    job->record.type == INIT_IMPORT ? INIT_IMPORTED : INIT_EXPORTED;
 	init->tree = init_tree_start(

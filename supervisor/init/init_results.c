@@ -11,6 +11,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -171,6 +172,39 @@ init_results_entry(struct init_results *results, int folder, const char *name)
 	if (S_ISLNK(st.st_mode))
 		kind = RESULT_STREAM_LINK;
 	return init_results_put(results, kind, name, 0, 0);
+}
+
+/* Names, until there is one that counts. */
+static bool
+init_results_empty(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	DIR *stream = fd < 0 ? NULL : fdopendir(fd);
+	struct dirent *entry;
+	bool empty;
+
+	if (stream == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return false;
+	}
+	do {
+		errno = 0;
+		entry = readdir(stream);
+	} while (entry != NULL && (strcmp(entry->d_name, ".") == 0 ||
+				      strcmp(entry->d_name, "..") == 0));
+	empty = entry == NULL && errno == 0;
+	closedir(stream);
+	return empty;
+}
+
+bool
+init_results_none(const char *path, int stream_fd)
+{
+	struct init_results results = {.stream_fd = stream_fd};
+
+	return init_results_empty(path) &&
+	       init_results_put(&results, RESULT_STREAM_END, "", 0, 0) == 0;
 }
 
 int

@@ -544,6 +544,13 @@ audit_usage(struct audit *audit, const json_t *query, json_t **rows_r,
 }
 
 void
+audit_over(struct audit *audit)
+{
+	if (audit->child != NULL)
+		child_over(audit->child);
+}
+
+void
 audit_free(struct audit **audit)
 {
 	struct audit *gone = *audit;

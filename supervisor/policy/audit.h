@@ -82,6 +82,9 @@ void audit_forget(struct audit *audit, const void *context);
 enum result audit_write(
     struct audit *audit, const char *event, const json_t *fields);
 
+/* Nothing will be submitted any more, and all answers came: the ledger is
+ * ended, so that audit_free need not wait long. */
+void audit_over(struct audit *audit);
 /* Ends the ledger at once: a record without an answer may be on disk or
  * not. Accepts NULL, clears. */
 void audit_free(struct audit **audit);
