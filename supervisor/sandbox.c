@@ -131,7 +131,10 @@ sandbox_enter(
 		sandbox_steps_kill(sandbox);
 		break;
 	case SANDBOX_CLIENT:
-		if (sandbox->client_ended)
+		/* A launcher cleans up nothing. It was killed, and is waited
+		 * for when the end is on its way to disk. */
+		if (sandbox->client_ended ||
+		    sandbox->plan.engine->client_is_launcher)
 			sandbox_enter(
 			    sandbox, SANDBOX_REMOVE, "its client ended");
 		break;

@@ -30,7 +30,7 @@ sandbox_client_on_end(const struct engine_call_end *end, void *context)
 	if (sandbox_plan_is_detached(&sandbox->plan) && end->exit_code == 0 &&
 	    !sandbox->link_over)
 		return;
-	if (sandbox->state == SANDBOX_KILL)
+	if (sandbox->state >= SANDBOX_KILL)
 		return; /* it is on its way */
 	if (sandbox->state == SANDBOX_BYE) {
 		sandbox_enter(sandbox, SANDBOX_KILL, "its client ended");

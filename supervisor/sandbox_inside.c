@@ -39,7 +39,8 @@ sandbox_inside_on_init(int exit_code, int number, void *context)
 		sandbox_close(
 		    sandbox, "init_died", "the container's init died");
 	else if (sandbox->state == SANDBOX_BYE &&
-		 sandbox_plan_is_detached(&sandbox->plan))
+		 (sandbox_plan_is_detached(&sandbox->plan) ||
+		     sandbox->plan.engine->client_is_launcher))
 		sandbox_enter(sandbox, SANDBOX_KILL, "init exited");
 }
 

@@ -154,13 +154,27 @@ native_start_outside(const struct native_launch *launch, pid_t pid, int fd)
 	native_start_tell(fd);
 }
 
-/* Nothing of the sandbox's stays with the launcher: an end is seen. */
+/* The mounts go when nobody holds them any more, and whoever lets go last
+ * waits until each core has passed through the kernel. That is this process,
+ * for whose end nobody waits, and not init. -1: then it is init. */
 static int
-native_start_wait(pid_t pid, int fd)
+native_start_mounts(pid_t pid)
 {
-	int status = 0;
+	char path[64];
 
-	for (int other = INIT_CONTROL_FD; other < fd; other++)
+	(void)snprintf(path, sizeof(path), "/proc/%ld/ns/mnt", (long)pid);
+	return open(path, O_RDONLY | O_CLOEXEC);
+}
+
+/* Nothing else of the sandbox's stays with the launcher: an end is seen. */
+static int
+native_start_wait(pid_t pid, int fd, int mounts)
+{
+	int status = 0, first = INIT_CONTROL_FD;
+
+	if (mounts >= 0 && dup2(mounts, first) == first)
+		first++;
+	for (int other = first; other < fd; other++)
 		(void)close(other);
 	if (syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0) != 0)
 		return NATIVE_LAUNCH_EXIT_START;
@@ -179,7 +193,7 @@ native_start(void)
 	const struct native_launch *launch = native_start_record();
 	struct native_start_clone args = {
 	    .flags = NATIVE_START_SPACES, .exit_signal = SIGCHLD};
-	int ends[2], groups[NATIVE_LAUNCH_GROUPS_MAX];
+	int ends[2], groups[NATIVE_LAUNCH_GROUPS_MAX], mounts;
 	long pid;
 
 	if (launch->rootless == 0)
@@ -197,6 +211,7 @@ native_start(void)
 		native_start_inside(launch, &trees, groups, ends[1]);
 	}
 	(void)close(ends[1]);
+	mounts = native_start_mounts((pid_t)pid);
 	native_start_outside(launch, (pid_t)pid, ends[0]);
-	return native_start_wait((pid_t)pid, ends[0]);
+	return native_start_wait((pid_t)pid, ends[0], mounts);
 }
