@@ -3,16 +3,19 @@
  * `agentnode probe`: what a task that means harm finds, behind a boundary
  * or, for comparison, on the host. The sandboxed one answers in fixed-size
  * records; the one on the host is only started, with the caller's own
- * environment, which is the point.
+ * environment, which is the point; that behind a policy is the command of an
+ * `exec --boundary policy` like any other.
  */
 #include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "supervisor/child.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/exec_run.h"
 #include "supervisor/engine/selftest.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/config_idn.h"
@@ -21,9 +24,10 @@
 #define COMMAND_PROBE_ALLOW_MAX 64U
 #define COMMAND_PROBE_WORDS 16U
 #define COMMAND_PROBE_ENTRY_MAX 320U
+#define COMMAND_PROBE_OUTPUT (64U << 10) /* of its report */
 
 struct command_probe {
-	bool json, on_host;
+	bool json, on_host, by_policy; /* the two report themselves */
 	enum selftest_boundary boundary;
 	json_t *allow; /* canonical entries */
 	const char *words[COMMAND_PROBE_WORDS];
@@ -32,7 +36,8 @@ struct command_probe {
 };
 
 static void
-command_probe_word(struct command_probe *probe, const char *option, char *value)
+command_probe_word(
+    struct command_probe *probe, const char *option, const char *value)
 {
 	if (probe->word_count + 3 > COMMAND_PROBE_WORDS) {
 		probe->fault = command_option_fault("probe");
@@ -60,12 +65,15 @@ static void
 command_probe_boundary(struct command_probe *probe, const char *word)
 {
 	probe->on_host = strcmp(word, "host") == 0;
+	probe->by_policy = strcmp(word, "policy") == 0;
 	probe->boundary = SELFTEST_CONTAINER;
 	if (strcmp(word, "native") == 0)
 		probe->boundary = SELFTEST_NATIVE;
-	else if (!probe->on_host && strcmp(word, "container") != 0)
+	else if (!probe->on_host && !probe->by_policy &&
+		 strcmp(word, "container") != 0)
 		probe->fault = command_error(COMMAND_USAGE,
-		    "--boundary '%.40s' must be container, native or host",
+		    "--boundary '%.40s' must be container, native, policy or "
+		    "host",
 		    word);
 }
 
@@ -102,14 +110,41 @@ command_probe_options(struct command_probe *probe, int argc, char **argv)
 			probe->fault = command_option_fault("probe");
 	}
 	if (probe->fault == 0 &&
-	    (optind != argc ||
-		(probe->on_host && json_array_size(probe->allow) > 0)))
+	    (optind != argc || ((probe->on_host || probe->by_policy) &&
+				   json_array_size(probe->allow) > 0)))
 		probe->fault = command_option_fault("probe");
+}
+
+/* By agentnode-host: our environment is not its own, and the end of it is
+ * the end of all that it started. */
+static int
+command_probe_by_policy(struct command_probe *probe)
+{
+	struct exec_request *request = calloc(1, sizeof(*request));
+	int code;
+
+	if (request == NULL)
+		return command_error(COMMAND_INTERNAL, "out of memory");
+	command_probe_word(probe, "--scratch", ".");
+	request->boundary = EXEC_POLICY;
+	request->max_output = COMMAND_PROBE_OUTPUT;
+	request->argv = probe->words;
+	code = exec_run(request);
+	free(request);
+	return code;
 }
 
 /* Becomes the probe; comes back only when that failed. */
 static int
 command_probe_on_host(struct command_probe *probe)
+{
+	(void)execv(probe->words[0], (char *const *)probe->words);
+	return command_error(
+	    COMMAND_INTERNAL, "%s: %s", probe->words[0], strerror(errno));
+}
+
+static int
+command_probe_reporting(struct command_probe *probe)
 {
 	char path[4096];
 
@@ -118,8 +153,8 @@ command_probe_on_host(struct command_probe *probe)
 		return command_error(COMMAND_UNAVAILABLE,
 		    COMMAND_PROBE_PROGRAM " is not installed beside agentnode");
 	probe->words[0] = path;
-	(void)execv(path, (char *const *)probe->words);
-	return command_error(COMMAND_INTERNAL, "%s: %s", path, strerror(errno));
+	return probe->by_policy ? command_probe_by_policy(probe)
+				: command_probe_on_host(probe);
 }
 
 /* A list of rows as one object of facts. */
@@ -211,8 +246,8 @@ command_probe_run(int argc, char **argv)
 	command_probe_options(&probe, argc, argv);
 	if (probe.fault != 0)
 		code = probe.fault;
-	else if (probe.on_host)
-		code = command_probe_on_host(&probe);
+	else if (probe.on_host || probe.by_policy)
+		code = command_probe_reporting(&probe);
 	else
 		code = command_probe_sealed(&probe);
 	json_decref(probe.allow);
@@ -223,7 +258,7 @@ const struct command command_probe_rows[] = {
     {"probe", "show what a task that means harm finds in a sandbox",
 	"Usage: agentnode probe [--boundary BOUNDARY] [--allow ENTRY]...\n"
 	"                       [--url URL] [--json]\n"
-	"       agentnode probe --boundary host [--url URL]\n"
+	"       agentnode probe --boundary host|policy [--url URL]\n"
 	"Looks for credentials below HOME and below every home that the\n"
 	"password database names, and in the environment; opens a URL by the\n"
 	"proxy variables and by a socket of its own, asks a name server, "
@@ -236,9 +271,11 @@ const struct command command_probe_rows[] = {
 	"\n"
 	"  --boundary BOUNDARY  container (the default): a sandbox; native: "
 	"the\n"
-	"                      operating system's walls, read-only; host: "
-	"none,\n"
-	"                      always JSON\n"
+	"                      operating system's walls, read-only; policy: "
+	"a\n"
+	"                      command of exec's boundary of that name; "
+	"host: none.\n"
+	"                      The last two always answer as JSON\n"
 	"  --allow ENTRY       what it reaches; may be repeated\n"
 	"  --url URL           the URL it opens\n"
 	"  --raw ADDRESS       dialled on port 443 (1.1.1.1)\n"

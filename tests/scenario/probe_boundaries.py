@@ -17,7 +17,6 @@ from harness import check
 
 harness.need("podman", "unshare")
 PROBE = os.path.join(harness.LIBEXEC, "agentnode-probe")
-CLOSED = "http://127.0.0.1:1"
 home = mcp_setup.home()
 for name in (".aws/credentials", ".ssh/id_rsa", ".netrc"):
     os.makedirs(os.path.dirname(os.path.join(home, name)), exist_ok=True)
@@ -93,9 +92,16 @@ says("host", outside("host", {"HOME": home, **SECRETS}), {
     "write_homes": f"1 of 2: {home}"})
 
 # An environment from nothing: a policy, and no boundary.
-says("policy", outside("policy", {
-    "PATH": "/usr/bin", "HOME": harness.folder(), "LANG": "C.UTF-8",
-    "HTTP_PROXY": CLOSED, "HTTPS_PROXY": CLOSED}), {
+result = harness.run(
+    "unshare", "-m", "sh", "-c",
+    'mount --bind "$1" /etc/passwd && shift && exec "$@"', "sh", passwd,
+    os.path.join(harness.BUILD, "bin", "agentnode"), "probe", "--boundary",
+    "policy", *WHERE, env=harness.environment(home, **SECRETS), cwd="/")
+check("policy: says what it is", "policy, not a boundary" in result.err,
+      result)
+check("policy: nothing is left in the home", not [
+    n for n in os.listdir(home) if n.startswith(".agentnode-probe")])
+says("policy", told("policy", result), {
     "credentials": "no such file", "secret_in_env": False,
     "credential_files": "none of 28", "secrets_in_env":
     lambda v: v and v.startswith("none of "),
@@ -123,7 +129,7 @@ check("for people: a line per fact", result.code == 0
       and "secret of the host" not in result.out, result)
 result = harness.agentnode(home, "probe", "--boundary", "vm")
 check("another word is exit 2", result.code == 2
-      and "container, native or host" in result.err, result)
+      and "container, native, policy or host" in result.err, result)
 check("no container is left", not [
     n for n in engine_case.podman("ps", "-a", "--format", "{{.Names}}")
     .stdout.split() if n.startswith("agentnode-selftest-")
