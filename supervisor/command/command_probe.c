@@ -32,7 +32,8 @@ struct command_probe {
 	json_t *allow; /* canonical entries */
 	const char *words[COMMAND_PROBE_WORDS];
 	size_t word_count;
-	int fault; /* exit code, 0: none so far */
+	char path[4096]; /* of the program */
+	int fault;       /* exit code, 0: none so far */
 };
 
 static void
@@ -146,13 +147,11 @@ command_probe_on_host(struct command_probe *probe)
 static int
 command_probe_reporting(struct command_probe *probe)
 {
-	char path[4096];
-
-	if (child_program_path(COMMAND_PROBE_PROGRAM, path, sizeof(path)) !=
-	    RESULT_OK)
+	if (child_program_path(COMMAND_PROBE_PROGRAM, probe->path,
+		sizeof(probe->path)) != RESULT_OK)
 		return command_error(COMMAND_UNAVAILABLE,
 		    COMMAND_PROBE_PROGRAM " is not installed beside agentnode");
-	probe->words[0] = path;
+	probe->words[0] = probe->path;
 	return probe->by_policy ? command_probe_by_policy(probe)
 				: command_probe_on_host(probe);
 }

@@ -179,13 +179,14 @@ init_walls_child(const struct init_setup *setup, struct init_report *report)
 int
 init_walls_finish(struct init_walls *walls)
 {
-	struct pollfd end = {.fd = walls->end, .events = POLLIN};
+	struct pollfd end = {.fd = walls->ends[0], .events = POLLIN};
 	int status, ready;
 
+	close(walls->ends[1]);
 	do
 		ready = poll(&end, 1, INIT_WALLS_TIMEOUT_MS);
 	while (ready < 0 && errno == EINTR);
-	close(walls->end);
+	close(walls->ends[0]);
 	if (ready != 1)
 		(void)kill(walls->child, SIGKILL);
 	while (waitpid(walls->child, &status, 0) < 0) {
@@ -197,23 +198,25 @@ init_walls_finish(struct init_walls *walls)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : EINTR;
 }
 
+/* Both ends stay open here meanwhile: the child tries each number that it
+ * has, and under none of them may init have opened another file. */
 int
 init_walls_start(const struct init_setup *setup, struct init_report *report,
     struct init_walls *walls_r)
 {
-	int ends[2], error;
+	int error;
 
 	for (unsigned i = 0; i < INIT_WALL_COUNT; i++)
 		report->walls[i] = -1;
-	if (pipe2(ends, O_CLOEXEC) != 0)
+	if (pipe2(walls_r->ends, O_CLOEXEC) != 0)
 		return errno;
 	walls_r->child = fork();
-	error = walls_r->child < 0 ? errno : 0;
 	if (walls_r->child == 0)
 		init_walls_child(setup, report);
-	close(ends[1]);
-	walls_r->end = ends[0];
-	if (error != 0)
-		close(ends[0]);
+	if (walls_r->child > 0)
+		return 0;
+	error = errno;
+	close(walls_r->ends[0]);
+	close(walls_r->ends[1]);
 	return error;
 }

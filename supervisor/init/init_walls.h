@@ -14,7 +14,7 @@
 /* The child at its attempts. */
 struct init_walls {
 	pid_t child;
-	int end; /* of a pipe that only the child holds open */
+	int ends[2]; /* of a pipe: in the end the child alone can write */
 };
 
 /* Fork the child, which tries everything and fills walls and status of
