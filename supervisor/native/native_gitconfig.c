@@ -1,149 +1,237 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Reads a git config for places (see the header). Called by native_protect;
- * must never take a place outside of the workspace for one inside.
+ * Reads a git config (see the header). Called by native_repository; must
+ * never pass over what git would read: what is odd is refused.
  */
 #include "supervisor/native/native_gitconfig.h"
 
-#include <stdbool.h>
 #include <string.h>
 #include <strings.h>
 
-#define NATIVE_GITCONFIG_LINE_MAX 1024U
+#define NATIVE_GITCONFIG_NAME_MAX 128U
+#define NATIVE_GITCONFIG_END (-1)
 
-enum native_gitconfig_section {
-	NATIVE_GITCONFIG_OTHER,
-	NATIVE_GITCONFIG_CORE,
-	NATIVE_GITCONFIG_INCLUDE
+struct native_gitconfig_text {
+	const char *at, *end;
+	char section[NATIVE_GITCONFIG_NAME_MAX]; /* up to its first dot */
+	char name[NATIVE_GITCONFIG_NAME_MAX];
+	char value[NATIVE_GITCONFIG_VALUE_MAX];
 };
 
-/* "[core]", "[include]", "[includeIf \"...\"]". */
-static enum native_gitconfig_section
-native_gitconfig_head(const char *line)
-{
-	size_t len = strcspn(line + 1, "] \t\"");
+/* Names of variables, in any section, whose value is run by git. Others are
+ * protected where they are; the place of these is held when it is empty. */
+static const char *const native_gitconfig_run[] = {"alternaterefscommand",
+    "askpass", "cccmd", "clean", "cmd", "command", "defaultkeycommand",
+    "difffilter", "driver", "editor", "external", "fsmonitor", "gitproxy",
+    "headercmd", "helper", "packobjectshook", "pager", "process", "program",
+    "receivepack", "recentobjectshook", "sendmailcmd", "smudge", "sshcommand",
+    "textconv", "tocmd", "tunnel", "uploadpack"};
 
-	if (len == 4 && strncasecmp(line + 1, "core", len) == 0)
-		return NATIVE_GITCONFIG_CORE;
-	if ((len == 7 && strncasecmp(line + 1, "include", len) == 0) ||
-	    (len == 9 && strncasecmp(line + 1, "includeif", len) == 0))
-		return NATIVE_GITCONFIG_INCLUDE;
-	return NATIVE_GITCONFIG_OTHER;
+static int
+native_gitconfig_byte(struct native_gitconfig_text *text)
+{
+	if (text->at == text->end)
+		return NATIVE_GITCONFIG_END;
+	if (text->at[0] == '\r' && text->at + 1 < text->end &&
+	    text->at[1] == '\n')
+		text->at++;
+	return (unsigned char)*text->at++;
 }
 
-/* What stands behind "=": quotes and escapes undone, comment cut. */
-static void
-native_gitconfig_value(const char *from, char *value_r, size_t size)
+static bool
+native_gitconfig_alpha(int c)
 {
-	size_t len = 0, kept = 0;
-	bool quoted = false;
-
-	from += strspn(from, " \t");
-	for (; *from != '\0' && len + 1 < size; from++) {
-		if (*from == '"') {
-			quoted = !quoted;
-			continue;
-		}
-		if (!quoted && (*from == '#' || *from == ';'))
-			break;
-		if (*from == '\\' && from[1] != '\0')
-			from++;
-		value_r[len++] = *from;
-		if (quoted || (*from != ' ' && *from != '\t' && *from != '\r'))
-			kept = len;
-	}
-	value_r[kept] = '\0';
+	return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+static bool
+native_gitconfig_key(int c)
+{
+	return native_gitconfig_alpha(c) || (c >= '0' && c <= '9') || c == '-';
+}
+
+static bool
+native_gitconfig_blank(int c)
+{
+	return c == ' ' || c == '\t' || c == '\r';
+}
+
+/* The subsection, from behind the blank to behind its quote. */
 static enum result
-native_gitconfig_add(struct native_gitconfig *places,
-    const struct native_gitplace_from *from, const char *value, bool hooks)
+native_gitconfig_quoted(struct native_gitconfig_text *text)
 {
-	struct native_gitplace_from at = *from;
+	int c = native_gitconfig_byte(text);
 
-	if (value[0] == '\0')
-		return RESULT_OK;
-	if (places->count == NATIVE_GITCONFIG_PLACES_MAX)
-		return RESULT_TOO_LONG;
-	if (hooks)
-		at.below = "";
-	places->places[places->count].hooks = hooks;
-	return native_gitplace_find(
-	    &at, value, &places->places[places->count++].place);
-}
-
-/* The end of a section's head: a "]" between quotes is a name's. */
-static const char *
-native_gitconfig_close(const char *line)
-{
-	bool quoted = false;
-
-	for (; *line != '\0'; line++) {
-		if (*line == '"')
-			quoted = !quoted;
-		else if (quoted && *line == '\\' && line[1] != '\0')
-			line++;
-		else if (!quoted && *line == ']')
-			return line;
+	while (native_gitconfig_blank(c))
+		c = native_gitconfig_byte(text);
+	if (c != '"')
+		return RESULT_BAD;
+	while ((c = native_gitconfig_byte(text)) != '"') {
+		if (c == '\\')
+			c = native_gitconfig_byte(text);
+		if (c == NATIVE_GITCONFIG_END || c == '\n' || c == '\0')
+			return RESULT_BAD;
 	}
-	return NULL;
+	return native_gitconfig_byte(text) == ']' ? RESULT_OK : RESULT_BAD;
 }
 
+/* Behind "[", to behind "]". */
 static enum result
-native_gitconfig_line(struct native_gitconfig *places,
-    const struct native_gitplace_from *from, const char *line,
-    enum native_gitconfig_section *section)
+native_gitconfig_head(struct native_gitconfig_text *text)
 {
-	char value[NATIVE_GITCONFIG_LINE_MAX];
-	const char *equals;
-	size_t len;
+	size_t len = 0;
+	bool dot = false;
 
-	line += strspn(line, " \t");
-	if (line[0] == '[') {
-		*section = native_gitconfig_head(line);
-		line = native_gitconfig_close(line);
-		if (line == NULL)
+	for (;;) {
+		int c = native_gitconfig_byte(text);
+
+		text->section[len] = '\0';
+		if (c == ']')
 			return RESULT_OK;
-		line += 1 + strspn(line + 1, " \t");
+		if (native_gitconfig_blank(c))
+			return native_gitconfig_quoted(text);
+		if (!native_gitconfig_key(c) && c != '.')
+			return RESULT_BAD;
+		dot |= c == '.';
+		if (dot)
+			continue;
+		if (len + 1 == sizeof(text->section))
+			return RESULT_TOO_LONG;
+		text->section[len++] = (char)c;
 	}
-	equals = strchr(line, '=');
-	len = strcspn(line, " \t=");
-	if (equals == NULL)
-		return RESULT_OK;
-	native_gitconfig_value(equals + 1, value, sizeof(value));
-	if (*section == NATIVE_GITCONFIG_CORE && len == 9 &&
-	    strncasecmp(line, "hookspath", len) == 0)
-		return native_gitconfig_add(places, from, value, true);
-	if (*section == NATIVE_GITCONFIG_INCLUDE && len == 4 &&
-	    strncasecmp(line, "path", len) == 0)
-		return native_gitconfig_add(places, from, value, false);
+}
+
+/* One byte behind a backslash; *c_r is NATIVE_GITCONFIG_END when it and the
+ * end of its line are nothing. */
+static enum result
+native_gitconfig_escape(struct native_gitconfig_text *text, int *c_r)
+{
+	int c = native_gitconfig_byte(text);
+
+	*c_r = c;
+	if (c == '\n')
+		*c_r = NATIVE_GITCONFIG_END;
+	else if (c == 't')
+		*c_r = '\t';
+	else if (c == 'n')
+		*c_r = '\n';
+	else if (c == 'b')
+		*c_r = '\b';
+	else if (c != '\\' && c != '"')
+		return RESULT_BAD;
 	return RESULT_OK;
 }
 
-enum result
-native_gitconfig_read(const char *text, size_t len,
-    const struct native_gitplace_from *from, struct native_gitconfig *places_r)
+/* Behind "=", to the end of the value's last line. */
+static enum result
+native_gitconfig_value(struct native_gitconfig_text *text)
 {
-	enum native_gitconfig_section section = NATIVE_GITCONFIG_OTHER;
-	enum result result = RESULT_OK;
-	size_t at = 0;
+	size_t len = 0, kept = 0;
+	bool quoted = false, comment = false;
+	int c;
 
-	places_r->count = 0;
-	if (len >= 3 && memcmp(text, "\xef\xbb\xbf", 3) == 0)
-		at = 3; /* a mark that git passes over */
-	while (at < len && result == RESULT_OK) {
-		char line[NATIVE_GITCONFIG_LINE_MAX];
-		const char *end = memchr(text + at, '\n', len - at);
-		size_t size =
-		    end != NULL ? (size_t)(end - text) - at : len - at;
+	while ((c = native_gitconfig_byte(text)) != '\n' &&
+	       c != NATIVE_GITCONFIG_END) {
+		bool escaped = c == '\\' && !comment;
+		bool blank = native_gitconfig_blank(c) && !quoted;
 
-		if (size < sizeof(line)) {
-			memcpy(line, text + at, size);
-			line[size] = '\0';
-			result = native_gitconfig_line(
-			    places_r, from, line, &section);
+		if (c == '\0')
+			return RESULT_BAD;
+		comment |= !quoted && (c == '#' || c == ';');
+		if (comment || (blank && len == 0))
+			continue;
+		if (c == '"') {
+			quoted = !quoted;
+			continue;
 		}
-		at += size + 1;
+		if (escaped && native_gitconfig_escape(text, &c) != RESULT_OK)
+			return RESULT_BAD;
+		if (c == NATIVE_GITCONFIG_END)
+			continue;
+		if (len + 1 == sizeof(text->value))
+			return RESULT_TOO_LONG;
+		text->value[len++] = (char)c;
+		if (!blank)
+			kept = len;
+	}
+	text->value[kept] = '\0';
+	return quoted ? RESULT_BAD : RESULT_OK;
+}
+
+/* A variable that begins with c. "" is the value of one without "=". */
+static enum result
+native_gitconfig_line(struct native_gitconfig_text *text, int c)
+{
+	size_t len = 0;
+
+	text->value[0] = '\0';
+	while (native_gitconfig_key(c)) {
+		if (len + 1 == sizeof(text->name))
+			return RESULT_TOO_LONG;
+		text->name[len++] = (char)c;
+		c = native_gitconfig_byte(text);
+	}
+	text->name[len] = '\0';
+	while (c == ' ' || c == '\t')
+		c = native_gitconfig_byte(text);
+	if (c == '\n' || c == NATIVE_GITCONFIG_END)
+		return RESULT_OK;
+	return c == '=' ? native_gitconfig_value(text) : RESULT_BAD;
+}
+
+static enum native_gitconfig_kind
+native_gitconfig_which(const struct native_gitconfig_text *text)
+{
+	const char *section = text->section, *name = text->name;
+	size_t count =
+	    sizeof(native_gitconfig_run) / sizeof(native_gitconfig_run[0]);
+
+	if (strcasecmp(section, "core") == 0 &&
+	    strcasecmp(name, "hooksPath") == 0)
+		return NATIVE_GITCONFIG_HOOKS;
+	if ((strcasecmp(section, "include") == 0 ||
+		strcasecmp(section, "includeIf") == 0) &&
+	    strcasecmp(name, "path") == 0)
+		return NATIVE_GITCONFIG_INCLUDE;
+	/* An alias or an update that is a shell's. */
+	if (text->value[0] == '!' || strcasecmp(section, "pager") == 0)
+		return NATIVE_GITCONFIG_RUN;
+	for (size_t i = 0; i < count; i++) {
+		if (strcasecmp(name, native_gitconfig_run[i]) == 0)
+			return NATIVE_GITCONFIG_RUN;
+	}
+	return NATIVE_GITCONFIG_OTHER;
+}
+
+enum result
+native_gitconfig_read(
+    const char *bytes, size_t len, native_gitconfig_each *each, void *context)
+{
+	struct native_gitconfig_text text;
+	enum result result = RESULT_OK;
+	bool comment = false;
+	int c;
+
+	text.at = bytes;
+	text.end = bytes + len;
+	text.section[0] = '\0';
+	if (len >= 3 && memcmp(bytes, "\xef\xbb\xbf", 3) == 0)
+		text.at += 3; /* a mark that git passes over */
+	while (result == RESULT_OK &&
+	       (c = native_gitconfig_byte(&text)) != NATIVE_GITCONFIG_END) {
+		comment = c != '\n' && (comment || c == '#' || c == ';');
+		if (comment || c == '\n' || native_gitconfig_blank(c))
+			continue;
+		if (c == '[') {
+			result = native_gitconfig_head(&text);
+			continue;
+		}
+		result = native_gitconfig_alpha(c)
+			     ? native_gitconfig_line(&text, c)
+			     : RESULT_BAD;
+		if (result == RESULT_OK && text.value[0] != '\0')
+			result = each(
+			    native_gitconfig_which(&text), text.value, context);
 	}
 	return result;
 }

@@ -15,6 +15,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/native/native_nested.h"
 #include "supervisor/native/native_repository.h"
 
 /* A file below that is ALWAYS, outside of .git, stands in the launcher's
@@ -351,23 +352,67 @@ native_protect_git(const struct native_protect_walk *from, const char *dir)
 	return result;
 }
 
-/* A directory git would take for a repository without a .git. */
+/* What is at a name of the root, but for placeholders of other runs. */
 static bool
-native_protect_bare(const struct native_given *root)
+native_protect_is(const struct native_protect_walk *walk, const char *name,
+    struct stat *info_r)
 {
-	return faccessat(root->fd, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       faccessat(root->fd, "objects", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       faccessat(root->fd, "refs", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	return fstatat(walk->root->fd, name, info_r, AT_SYMLINK_NOFOLLOW) ==
+		   0 &&
+	       !native_protect_held(walk, info_r);
+}
+
+/* The root as a repository without a .git, as git takes a directory for one
+ * that has HEAD, objects and refs, or HEAD and commondir. */
+enum native_protect_self {
+	NATIVE_PROTECT_NOT,   /* .git is a file, which nobody can replace */
+	NATIVE_PROTECT_BARE,  /* it is one, or lacks little: see HEAD */
+	NATIVE_PROTECT_EMPTY, /* nothing is there that leads git elsewhere */
+	NATIVE_PROTECT_GIT    /* its .git can be broken by the command */
+};
+
+static enum native_protect_self
+native_protect_self(const struct native_protect_walk *walk)
+{
+	struct stat info;
+
+	if (native_protect_is(walk, "HEAD", &info))
+		return NATIVE_PROTECT_BARE;
+	if (!native_protect_is(walk, ".git", &info))
+		return NATIVE_PROTECT_EMPTY;
+	return S_ISDIR(info.st_mode) ? NATIVE_PROTECT_GIT : NATIVE_PROTECT_NOT;
+}
+
+/* That the root does not become one. An empty HEAD is none; where git is
+ * used, "HEAD" must not be a file's name as well, so that there a refs is
+ * held which is no directory, and commondir, which could stand for it. */
+static enum result
+native_protect_no_repository(
+    const struct native_protect_walk *walk, enum native_protect_self self)
+{
+	struct stat info;
+	enum result result;
+
+	if (self == NATIVE_PROTECT_NOT || self == NATIVE_PROTECT_BARE)
+		return RESULT_OK;
+	if (self == NATIVE_PROTECT_EMPTY)
+		return native_protect_held_path(walk, "HEAD", false);
+	result = native_protect_held_path(walk, "commondir", false);
+	if (result != RESULT_OK)
+		return result;
+	if (!native_protect_is(walk, "refs", &info))
+		return native_protect_held_path(walk, "refs", false);
+	if (!native_protect_is(walk, "objects", &info))
+		return native_protect_held_path(walk, "objects", false);
+	return native_protect_held_path(walk, "HEAD", false);
 }
 
 static enum result
-native_protect_pass(struct native_step_plan *plan,
-    const struct native_given *root, const struct native_view_choice *choice,
-    bool seal)
+native_protect_pass(const struct native_protect_walk *from,
+    enum native_protect_self self, const struct native_repository *found)
 {
-	struct native_protect_walk walk = {
-	    plan, root, NULL, NULL, seal, choice};
-	bool bare = native_protect_bare(root);
+	struct native_protect_walk walk = *from;
+	const struct native_view_choice *choice = walk.choice;
 	enum result result = RESULT_OK;
 
 	for (size_t i = 0; i < native_protect_count && result == RESULT_OK;
@@ -375,15 +420,17 @@ native_protect_pass(struct native_step_plan *plan,
 		walk.entry = &native_protect_table[i];
 		walk.path = walk.entry->path;
 		result = native_protect_walk(&walk);
-		if (result != RESULT_OK || !bare ||
+		if (result != RESULT_OK || self != NATIVE_PROTECT_BARE ||
 		    strncmp(walk.path, ".git/", 5) != 0)
 			continue;
 		walk.path += 5;
 		result = native_protect_walk(&walk);
 	}
 	if (result == RESULT_OK)
-		result = native_repository_protect(&walk, bare);
-	if (strcmp(root->path, plan->view->workspace) != 0)
+		result = native_protect_no_repository(&walk, self);
+	if (result == RESULT_OK)
+		result = native_repository_protect(&walk, found);
+	if (strcmp(walk.root->path, walk.plan->view->workspace) != 0)
 		return result;
 	for (size_t i = 0; i < choice->protect_count && result == RESULT_OK;
 	     i++)
@@ -392,15 +439,23 @@ native_protect_pass(struct native_step_plan *plan,
 }
 
 enum result
-native_protect_pin(struct native_step_plan *plan,
+native_protect_root(struct native_step_plan *plan,
     const struct native_given *root, const struct native_view_choice *choice)
 {
-	return native_protect_pass(plan, root, choice, false);
-}
+	struct native_protect_walk walk = {
+	    plan, root, NULL, NULL, false, choice};
+	enum native_protect_self self = native_protect_self(&walk);
+	struct native_repository *found = NULL;
+	enum result result = native_repository_find(
+	    plan, root, self == NATIVE_PROTECT_BARE, &found);
 
-enum result
-native_protect_seal(struct native_step_plan *plan,
-    const struct native_given *root, const struct native_view_choice *choice)
-{
-	return native_protect_pass(plan, root, choice, true);
+	if (result == RESULT_OK)
+		result = native_protect_pass(&walk, self, found);
+	if (result == RESULT_OK)
+		result = native_nested_add(plan, root);
+	walk.seal = true;
+	if (result == RESULT_OK)
+		result = native_protect_pass(&walk, self, found);
+	native_repository_free(&found);
+	return result;
 }

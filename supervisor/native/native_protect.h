@@ -28,13 +28,10 @@ struct native_protect_entry {
 extern const struct native_protect_entry native_protect_table[];
 extern const size_t native_protect_count;
 
-/* Two passes, with what lies between: _pin makes every directory on the way
- * to a protected path a mount point, since those cannot be renamed; _seal
- * puts the read-only steps on top. git: the root is a git directory itself,
- * entries below .git/ count without it. */
-enum result native_protect_pin(struct native_step_plan *plan,
-    const struct native_given *root, const struct native_view_choice *choice);
-enum result native_protect_seal(struct native_step_plan *plan,
+/* All of a writable root: a pass makes every directory on the way to a
+ * protected path a mount point, since those cannot be renamed; then what is
+ * mounted there, read-only; the second puts the read-only steps on top. */
+enum result native_protect_root(struct native_step_plan *plan,
     const struct native_given *root, const struct native_view_choice *choice);
 
 /* One protected path on its way down from a root; for native_repository,

@@ -1,237 +1,183 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Follows a repository through its root (see the header). Called by
- * native_protect in both passes; must never follow a link, and refuses what
- * it cannot follow to the end.
+ * Follows repositories through a root (see the header). Called by
+ * native_protect before its passes; must never follow a link, and refuses
+ * what it cannot follow to the end.
  */
 #include "supervisor/native/native_repository.h"
 
-#include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/syscall.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "common/fd.h"
 #include "supervisor/native/native_gitconfig.h"
+#include "supervisor/native/native_gitwords.h"
+#include "supervisor/native/native_listing.h"
+#include "supervisor/native/native_look.h"
 #include "supervisor/native/native_step.h"
 
-#define NATIVE_REPOSITORY_PATHS_MAX 16U
-#define NATIVE_REPOSITORY_HOOKS_MAX 256U /* names in one directory */
+#define NATIVE_REPOSITORY_PATHS_MAX 32U
+#define NATIVE_REPOSITORY_FOUND_MAX 128U
+#define NATIVE_REPOSITORY_AROUND_MAX 4U   /* repositories around the root */
+#define NATIVE_REPOSITORY_WORDS_MAX 4096U /* of all configs */
+#define NATIVE_REPOSITORY_FIRST 2U        /* words that may be the program */
+
+/* A path relative to the root, "" for itself; and where, by the same rule,
+ * the worktree is from which names in a config count. */
+struct native_repository_item {
+	char path[NATIVE_VIEW_PATH_MAX];
+	const char *top; /* borrowed */
+};
 
 struct native_repository_list {
-	char paths[NATIVE_REPOSITORY_PATHS_MAX][NATIVE_VIEW_PATH_MAX];
+	struct native_repository_item items[NATIVE_REPOSITORY_PATHS_MAX];
 	size_t count;
 };
 
-/* Relative to the root; "" is the root itself. */
-struct native_repository {
-	const struct native_protect_walk *walk;
-	struct native_repository_list dirs;    /* git directories */
-	struct native_repository_list configs; /* and what they include */
-	struct native_repository_list hooks;   /* directories of them */
-	struct native_repository_list outside; /* git directories as well */
+struct native_repository_found {
+	char path[NATIVE_VIEW_PATH_MAX];
+	bool dir;
 };
 
-/* What lies outside begins with "../" and is read for what it names in the
- * root; it needs no protection itself. */
-static bool
-native_repository_is_outside(const char *path)
-{
-	return strncmp(path, "../", 3) == 0;
-}
+struct native_repository {
+	struct native_step_plan *plan;
+	const struct native_given *root;
+	struct native_repository_list dirs;    /* git directories */
+	struct native_repository_list outside; /* and those that lie there */
+	struct native_repository_list configs; /* and what they include */
+	struct native_repository_list lists;   /* directories to look through */
+	char tops[NATIVE_REPOSITORY_AROUND_MAX][NATIVE_VIEW_PATH_MAX];
+	size_t top_count, words;
+	struct native_repository_found found[NATIVE_REPOSITORY_FOUND_MAX];
+	size_t found_count;
+};
 
 static enum result
 native_repository_add(struct native_repository *repository,
-    struct native_repository_list *list, const char *dir, const char *name)
+    struct native_repository_list *list, const char *top, const char *dir,
+    const char *name)
 {
-	char *path;
+	struct native_repository_item *item = &list->items[list->count];
 
 	if (list->count == NATIVE_REPOSITORY_PATHS_MAX)
-		return native_step_fault(repository->walk->plan, RESULT_REFUSED,
+		return native_step_fault(repository->plan, RESULT_REFUSED,
 		    "%s: its git configuration names more than %u others, "
 		    "too many to protect; use --mode read-only",
-		    repository->walk->root->path, NATIVE_REPOSITORY_PATHS_MAX);
-	path = list->paths[list->count];
-	if (snprintf(path, NATIVE_VIEW_PATH_MAX, "%s%s%s", dir,
+		    repository->root->path, NATIVE_REPOSITORY_PATHS_MAX);
+	if (snprintf(item->path, sizeof(item->path), "%s%s%s", dir,
 		dir[0] != '\0' && name[0] != '\0' ? "/" : "",
-		name) >= (int)NATIVE_VIEW_PATH_MAX)
-		return native_step_fault(repository->walk->plan,
-		    RESULT_TOO_LONG, "%s/%s: too long a path to protect",
-		    repository->walk->root->path, dir);
+		name) >= (int)sizeof(item->path))
+		return native_step_fault(repository->plan, RESULT_TOO_LONG,
+		    "%s/%s: too long a path to protect", repository->root->path,
+		    dir);
+	item->top = top;
 	for (size_t i = 0; i < list->count; i++) {
-		if (strcmp(list->paths[i], path) == 0)
+		if (strcmp(list->items[i].path, item->path) == 0 &&
+		    strcmp(list->items[i].top, top) == 0)
 			return RESULT_OK;
 	}
 	list->count++;
 	return RESULT_OK;
 }
 
-static int
-native_repository_open(
-    const struct native_repository *repository, const char *path, int flags)
-{
-	struct open_how how = {
-	    .flags = (unsigned)flags | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK,
-	    .resolve =
-		RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
-
-	if (native_repository_is_outside(path))
-		how.resolve = RESOLVE_NO_MAGICLINKS;
-	return (int)syscall(SYS_openat2, repository->walk->root->fd,
-	    path[0] != '\0' ? path : ".", &how, sizeof(how));
-}
-
-/* A regular file's bytes. RESULT_NOT_FOUND: there is none. */
+/* To be held, there or not. */
 static enum result
-native_repository_read(const struct native_repository *repository,
-    const char *path, size_t max, char **text_r, size_t *len_r)
+native_repository_hold(
+    struct native_repository *repository, const char *path, bool dir)
 {
-	int fd FD_CLEANUP = native_repository_open(repository, path, O_RDONLY);
-	struct stat info;
-	enum result result;
+	struct native_repository_found *found =
+	    &repository->found[repository->found_count];
 
-	*text_r = NULL;
-	if (fd < 0 && errno != EACCES && errno != EPERM &&
-	    !(native_repository_is_outside(path) && errno == ELOOP))
-		return RESULT_NOT_FOUND; /* or a link, which is refused */
-	if (fd < 0 || fstat(fd, &info) != 0)
-		return native_step_fault(repository->walk->plan, RESULT_REFUSED,
-		    "%s/%s: it cannot be read for what it makes git run",
-		    repository->walk->root->path, path);
-	if (!S_ISREG(info.st_mode))
-		return RESULT_NOT_FOUND;
-	result = fd_read_all(fd, max, text_r, len_r);
-	if (result != RESULT_OK)
-		return native_step_fault(repository->walk->plan, result,
-		    "%s/%s: it cannot be read for what it makes git run (at "
-		    "most %zu bytes)",
-		    repository->walk->root->path, path, max);
+	for (size_t i = 0; i < repository->found_count; i++) {
+		if (strcmp(repository->found[i].path, path) == 0)
+			return RESULT_OK;
+	}
+	if (repository->found_count == NATIVE_REPOSITORY_FOUND_MAX)
+		return native_step_fault(repository->plan, RESULT_REFUSED,
+		    "%s: its git configuration and links name more than %u "
+		    "places in it, too many to protect; use --mode read-only",
+		    repository->root->path, NATIVE_REPOSITORY_FOUND_MAX);
+	(void)snprintf(found->path, sizeof(found->path), "%s", path);
+	found->dir = dir;
+	repository->found_count++;
 	return RESULT_OK;
 }
 
-/* Where the kernel goes by a name, "" when that cannot be said; false: there
- * is nothing. */
-static bool
-native_repository_real(const char *named, char real_r[NATIVE_VIEW_PATH_MAX])
-{
-	char link[64];
-	int fd FD_CLEANUP = open(named, O_PATH | O_CLOEXEC);
-	ssize_t len;
+/* --- git directories ----------------------------------------------------- */
 
-	real_r[0] = '\0';
-	if (fd < 0)
-		return false;
-	(void)snprintf(link, sizeof(link), "/proc/self/fd/%d", fd);
-	len = readlink(link, real_r, NATIVE_VIEW_PATH_MAX - 1);
-	if (len < 0 || (size_t)len >= NATIVE_VIEW_PATH_MAX - 1)
-		len = 0;
-	real_r[len] = '\0';
-	return true;
-}
-
-/* Where the kernel would go must be where the names say. */
+/* A git directory outside: of a linked worktree, of a submodule, or around
+ * the root. */
 static enum result
-native_repository_certain(const struct native_repository *repository,
-    const struct native_gitplace *place, const char *who)
+native_repository_leave(struct native_repository *repository, const char *top,
+    const struct native_gitplace *place)
 {
-	const struct native_given *root = repository->walk->root;
-	char real[NATIVE_VIEW_PATH_MAX], want[NATIVE_VIEW_PATH_MAX];
+	char up[NATIVE_VIEW_PATH_MAX], real[NATIVE_VIEW_PATH_MAX];
 
-	if (!native_repository_real(place->named, real))
-		return RESULT_OK; /* not there: links in it are refused */
-	if (place->inside && place->path[0] == '\0')
-		memcpy(want, root->path, sizeof(want));
-	else if (native_step_join(want, root->path, place->path) != RESULT_OK)
-		return RESULT_TOO_LONG;
-	if (place->inside
-		? strcmp(real, want) == 0
-		: real[0] != '\0' && !native_step_below(real, root->path))
-		return RESULT_OK;
-	return native_step_fault(repository->walk->plan, RESULT_REFUSED,
-	    "%s/%s names %s through a link, which the command could turn; "
-	    "name the real place, or use --mode read-only",
-	    root->path, who, place->named);
-}
-
-/* A git directory outside: of a linked worktree, or of a submodule. */
-static enum result
-native_repository_leave(
-    struct native_repository *repository, const struct native_gitplace *place)
-{
-	char up[NATIVE_VIEW_PATH_MAX] = "", real[NATIVE_VIEW_PATH_MAX];
-	size_t len = 0;
-
-	if (!native_repository_real(place->named, real))
+	if (!native_look_real(place->named, real))
 		return RESULT_OK; /* git finds nothing there either */
-	for (const char *at = repository->walk->root->path; *at != '\0'; at++) {
-		if (*at != '/')
-			continue;
-		if (len + 4 > sizeof(up))
-			return RESULT_TOO_LONG;
-		memcpy(up + len, "../", 4);
-		len += 3;
-	}
-	up[len > 0 ? len - 1 : 0] = '\0'; /* the next brings its slash */
+	if (native_look_out(repository->root, real, up) != RESULT_OK)
+		return native_step_fault(repository->plan, RESULT_TOO_LONG,
+		    "%s: too long a path to read", real);
 	return native_repository_add(
-	    repository, &repository->outside, up, real + 1);
+	    repository, &repository->outside, top, up, "");
 }
 
 /* A git directory that a file of one line names. */
 static enum result
-native_repository_line(struct native_repository *repository, const char *file,
-    const char *prefix, const char *below)
+native_repository_line(struct native_repository *repository, const char *top,
+    const char *file, const char *prefix, const char *below)
 {
-	const struct native_protect_walk *walk = repository->walk;
 	struct native_gitplace_from from = {
-	    walk->root->path, walk->plan->view->home, below};
+	    repository->root->path, repository->plan->view->home, below};
 	struct native_gitplace place;
 	char *text = NULL;
 	size_t len = 0;
-	enum result result = native_repository_read(
-	    repository, file, NATIVE_GITPLACE_BYTES_MAX, &text, &len);
+	enum result result = native_look_read(repository->plan,
+	    repository->root, file, NATIVE_GITPLACE_BYTES_MAX, &text, &len);
 
 	if (result != RESULT_OK)
 		return result == RESULT_NOT_FOUND ? RESULT_OK : result;
 	result = native_gitplace_line(&from, prefix, text, len, &place);
 	free(text);
 	if (result != RESULT_OK)
-		return native_step_fault(walk->plan, RESULT_REFUSED,
+		return native_step_fault(repository->plan, RESULT_REFUSED,
 		    "%s/%s: it should be one line \"%s\" and a path, so it is "
 		    "not known which git directory to protect",
-		    walk->root->path, file, prefix);
-	result = native_repository_certain(repository, &place, file);
+		    repository->root->path, file, prefix);
+	result = native_look_certain(
+	    repository->plan, repository->root, &place, file);
 	if (result != RESULT_OK)
 		return result;
 	if (!place.inside)
-		return native_repository_leave(repository, &place);
+		return native_repository_leave(repository, top, &place);
 	return native_repository_add(
-	    repository, &repository->dirs, place.path, "");
+	    repository, &repository->dirs, top, place.path, "");
 }
 
 /* One of them: where its config and its hooks are. */
 static enum result
-native_repository_dir(struct native_repository *repository, const char *dir)
+native_repository_dir(
+    struct native_repository *repository, const char *top, const char *dir)
 {
 	char file[NATIVE_VIEW_PATH_MAX + 16];
 	enum result result;
 
 	(void)snprintf(file, sizeof(file), "%s%scommondir", dir,
 	    dir[0] != '\0' ? "/" : "");
-	result = native_repository_line(repository, file, "", dir);
+	result = native_repository_line(repository, top, file, "", dir);
 	if (result == RESULT_OK)
 		result = native_repository_add(
-		    repository, &repository->configs, dir, "config");
+		    repository, &repository->configs, top, dir, "config");
+	if (result == RESULT_OK)
+		result = native_repository_add(repository, &repository->configs,
+		    top, dir, "config.worktree");
 	if (result == RESULT_OK)
 		result = native_repository_add(
-		    repository, &repository->configs, dir, "config.worktree");
-	if (result == RESULT_OK)
-		result = native_repository_add(
-		    repository, &repository->hooks, dir, "hooks");
+		    repository, &repository->lists, "", dir, "hooks");
 	return result;
 }
 
@@ -245,160 +191,275 @@ native_repository_dirs(struct native_repository *repository)
 	while (
 	    result == RESULT_OK && (inside < repository->dirs.count ||
 				       outside < repository->outside.count)) {
-		const char *dir;
+		const struct native_repository_item *item =
+		    inside < repository->dirs.count
+			? &repository->dirs.items[inside++]
+			: &repository->outside.items[outside++];
 
-		if (inside == repository->dirs.count) {
-			dir = repository->outside.paths[outside++];
-			result = native_repository_dir(repository, dir);
-			continue;
-		}
-		dir = repository->dirs.paths[inside++];
-		if (strcmp(dir, ".git") != 0)
-			result = native_protect_git(repository->walk, dir);
-		if (result == RESULT_OK)
-			result = native_repository_dir(repository, dir);
+		result =
+		    native_repository_dir(repository, item->top, item->path);
 	}
 	return result;
 }
 
-static enum result
-native_repository_place(struct native_repository *repository, const char *file,
-    const struct native_gitplace *place, bool hooks)
+/* What git finds in a directory around the root (top) when it is asked there,
+ * or in the root while that has no repository of its own: .git, or the
+ * directory itself. Its kind; false: nothing. */
+static bool
+native_repository_there(const struct native_repository *repository,
+    const char *top, char git_r[NATIVE_VIEW_PATH_MAX], mode_t *mode_r)
 {
-	enum result result = native_repository_certain(repository, place, file);
+	struct stat info;
 
-	if (result != RESULT_OK || !place->inside)
+	if (snprintf(git_r, NATIVE_VIEW_PATH_MAX, "%s/.git", top) >=
+	    (int)NATIVE_VIEW_PATH_MAX)
+		return false; /* git could not name it either */
+	if (fstatat(repository->root->fd, git_r, &info, 0) == 0) {
+		*mode_r = info.st_mode;
+		return true;
+	}
+	(void)snprintf(git_r, NATIVE_VIEW_PATH_MAX, "%s/HEAD", top);
+	if (fstatat(repository->root->fd, git_r, &info, AT_SYMLINK_NOFOLLOW) !=
+	    0)
+		return false;
+	*mode_r = S_IFDIR;
+	*strrchr(git_r, '/') = '\0';
+	return true;
+}
+
+static enum result
+native_repository_around(struct native_repository *repository, const char *dir)
+{
+	char git[NATIVE_VIEW_PATH_MAX];
+	char *top = repository->tops[repository->top_count];
+	struct native_gitplace place = {.inside = false};
+	mode_t mode = 0;
+	enum result result = native_look_out(repository->root, dir, top);
+
+	if (result != RESULT_OK)
+		return native_step_fault(repository->plan, result,
+		    "%s: too deep to look around it", repository->root->path);
+	if (!native_repository_there(repository, top, git, &mode))
+		return RESULT_OK;
+	if (++repository->top_count == NATIVE_REPOSITORY_AROUND_MAX)
+		return native_step_fault(repository->plan, RESULT_REFUSED,
+		    "%s: more than %u repositories are around it, too many to "
+		    "read",
+		    repository->root->path, NATIVE_REPOSITORY_AROUND_MAX - 1);
+	if (!S_ISDIR(mode))
+		return native_repository_line(
+		    repository, top, git, "gitdir:", top);
+	(void)snprintf(place.named, sizeof(place.named), "%s/%s",
+	    repository->root->path, git);
+	result = native_look_certain(
+	    repository->plan, repository->root, &place, git);
+	if (result != RESULT_OK)
 		return result;
-	if (place->path[0] == '\0')
-		return native_step_fault(repository->walk->plan, RESULT_REFUSED,
+	return native_repository_leave(repository, top, &place);
+}
+
+static enum result
+native_repository_outer(struct native_repository *repository)
+{
+	char dir[NATIVE_VIEW_PATH_MAX];
+	size_t len = strlen(repository->root->path);
+	enum result result = RESULT_OK;
+
+	memcpy(dir, repository->root->path, len + 1);
+	while (len > 0 && result == RESULT_OK) {
+		while (len > 0 && dir[--len] != '/')
+			continue;
+		dir[len] = '\0';
+		result = native_repository_around(repository, dir);
+	}
+	return result;
+}
+
+/* --- configs ------------------------------------------------------------- */
+
+/* One config that is read. */
+struct native_repository_config {
+	struct native_repository *repository;
+	const char *file, *top, *below;
+	enum native_gitconfig_kind kind; /* of the value at hand */
+};
+
+/* Hooks or another config, that one says are elsewhere in the root. */
+static enum result
+native_repository_place(
+    const struct native_repository_config *config, const char *value)
+{
+	struct native_repository *repository = config->repository;
+	bool hooks = config->kind == NATIVE_GITCONFIG_HOOKS;
+	struct native_gitplace_from from = {repository->root->path,
+	    repository->plan->view->home, hooks ? config->top : config->below};
+	struct native_gitplace place;
+	enum result result = native_gitplace_find(&from, value, &place);
+
+	if (result != RESULT_OK)
+		return result;
+	result = native_look_certain(
+	    repository->plan, repository->root, &place, config->file);
+	if (result != RESULT_OK || !place.inside)
+		return result;
+	if (place.path[0] == '\0')
+		return native_step_fault(repository->plan, RESULT_REFUSED,
 		    "%s/%s: it names the workspace itself, which cannot be "
 		    "protected; use --mode read-only",
-		    repository->walk->root->path, file);
-	result = native_protect_held_path(repository->walk, place->path, hooks);
+		    repository->root->path, config->file);
+	result = native_repository_hold(repository, place.path, hooks);
 	if (result != RESULT_OK)
 		return result;
 	return native_repository_add(repository,
-	    hooks ? &repository->hooks : &repository->configs, place->path, "");
+	    hooks ? &repository->lists : &repository->configs,
+	    hooks ? "" : config->top, place.path, "");
 }
 
-/* Hooks and includes that one config says are elsewhere in the workspace. */
+/* A word that may be a file in the root. maybe: it is held, if it is not
+ * there. */
 static enum result
-native_repository_config(struct native_repository *repository, const char *file)
+native_repository_file(
+    const struct native_repository_config *config, const char *word, bool maybe)
 {
-	const struct native_protect_walk *walk = repository->walk;
-	char below[NATIVE_VIEW_PATH_MAX];
+	struct native_repository *repository = config->repository;
 	struct native_gitplace_from from = {
-	    walk->root->path, walk->plan->view->home, below};
-	struct native_gitconfig places;
-	char *text = NULL, *end;
-	size_t len = 0;
-	enum result result = native_repository_read(
-	    repository, file, NATIVE_GITCONFIG_BYTES_MAX, &text, &len);
+	    repository->root->path, repository->plan->view->home, config->top};
+	struct native_gitplace place;
+	struct stat info;
+	enum result result;
 
-	if (result != RESULT_OK)
-		return result == RESULT_NOT_FOUND ? RESULT_OK : result;
-	memcpy(below, file, strlen(file) + 1);
-	end = strrchr(below, '/');
-	*(end != NULL ? end : below) = '\0';
-	result = native_gitconfig_read(text, len, &from, &places);
-	free(text);
-	if (result != RESULT_OK)
-		return native_step_fault(walk->plan, RESULT_REFUSED,
-		    "%s/%s: it cannot be read for the hooks and includes it "
-		    "names (at most %u of them, none in another user's home)",
-		    walk->root->path, file, NATIVE_GITCONFIG_PLACES_MAX);
-	for (size_t i = 0; i < places.count && result == RESULT_OK; i++)
-		result = native_repository_place(repository, file,
-		    &places.places[i].place, places.places[i].hooks);
+	if (native_gitplace_find(&from, word, &place) != RESULT_OK ||
+	    (place.inside && place.path[0] == '\0'))
+		return RESULT_OK; /* nothing that is in the root */
+	if (!place.inside && config->kind != NATIVE_GITCONFIG_RUN)
+		return RESULT_OK;
+	if (stat(place.named, &info) != 0)
+		return maybe && place.inside
+			   ? native_repository_hold(
+				 repository, place.path, false)
+			   : RESULT_OK;
+	if (!S_ISREG(info.st_mode))
+		return RESULT_OK;
+	result = native_look_certain(
+	    repository->plan, repository->root, &place, config->file);
+	return result == RESULT_OK && place.inside
+		   ? native_repository_hold(repository, place.path, false)
+		   : result;
+}
+
+static enum result
+native_repository_word(const char *word, size_t before, void *context)
+{
+	const struct native_repository_config *config = context;
+	bool run = config->kind == NATIVE_GITCONFIG_RUN;
+	enum result result;
+
+	if (++config->repository->words > NATIVE_REPOSITORY_WORDS_MAX)
+		return native_step_fault(config->repository->plan,
+		    RESULT_REFUSED,
+		    "%s/%s: more words than %u to look at; use --mode "
+		    "read-only",
+		    config->repository->root->path, config->file,
+		    NATIVE_REPOSITORY_WORDS_MAX);
+	if (word[0] == '-')
+		return RESULT_OK;
+	result = native_repository_file(config, word,
+	    run && before < NATIVE_REPOSITORY_FIRST &&
+		strchr(word, '/') != NULL);
+	/* What stood before the slash may have been "$TOP". */
+	if (result == RESULT_OK && run && word[0] == '/' && word[1] != '\0')
+		result = native_repository_file(config, word + 1, false);
 	return result;
 }
 
-/* A directory of hooks that cannot be listed: not there, no directory, or
- * outside and a link, which must not lead in. */
 static enum result
-native_repository_unlisted(
-    const struct native_repository *repository, const char *path)
+native_repository_value(
+    enum native_gitconfig_kind kind, const char *value, void *context)
 {
-	const struct native_given *root = repository->walk->root;
-	char named[2 * NATIVE_VIEW_PATH_MAX], real[NATIVE_VIEW_PATH_MAX];
-
-	if (!native_repository_is_outside(path))
-		return RESULT_OK;
-	(void)snprintf(named, sizeof(named), "%s/%s", root->path, path);
-	if (!native_repository_real(named, real) ||
-	    (real[0] != '\0' && !native_step_below(real, root->path)))
-		return RESULT_OK;
-	return native_step_fault(repository->walk->plan, RESULT_REFUSED,
-	    "%s: its repository's hooks are a link into it, which the command "
-	    "could turn; name them with core.hooksPath, or use --mode "
-	    "read-only",
-	    root->path);
-}
-
-/* One name in a directory of hooks: a link's target is a hook as well. */
-static enum result
-native_repository_hook(struct native_repository *repository, int dir,
-    const char *below, const char *name)
-{
-	const struct native_protect_walk *walk = repository->walk;
-	struct native_gitplace_from from = {walk->root->path, "", below};
-	char value[NATIVE_VIEW_PATH_MAX], file[2 * NATIVE_VIEW_PATH_MAX];
-	struct native_gitplace place;
-	struct stat info;
-	ssize_t len;
+	struct native_repository_config *config = context;
 	enum result result;
 
-	(void)snprintf(file, sizeof(file), "%s/%s", below, name);
-	if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? RESULT_OK : RESULT_SYSTEM;
-	if (S_ISREG(info.st_mode) && info.st_nlink > 1 &&
-	    !native_repository_is_outside(below))
-		return native_step_fault(walk->plan, RESULT_REFUSED,
-		    "%s/%s: this hook has %lu names, and writing to another "
-		    "one would go round its protection; make it a copy, or "
-		    "use --mode read-only",
-		    walk->root->path, file, (unsigned long)info.st_nlink);
-	if (!S_ISLNK(info.st_mode))
-		return RESULT_OK;
-	len = readlinkat(dir, name, value, sizeof(value) - 1);
-	value[len > 0 ? len : 0] = '\0';
-	if (len <= 0 || (size_t)len >= sizeof(value) - 1 || value[0] == '~' ||
-	    native_gitplace_find(&from, value, &place) != RESULT_OK)
-		return native_step_fault(walk->plan, RESULT_REFUSED,
-		    "%s/%s: a link among the hooks that cannot be followed",
-		    walk->root->path, file);
-	result = native_repository_certain(repository, &place, file);
-	if (result != RESULT_OK || !place.inside || place.path[0] == '\0')
-		return result;
-	return native_protect_held_path(walk, place.path, false);
+	config->kind = kind;
+	if (kind == NATIVE_GITCONFIG_HOOKS || kind == NATIVE_GITCONFIG_INCLUDE)
+		return native_repository_place(config, value);
+	result = native_repository_file(config, value, false);
+	if (result == RESULT_OK)
+		result = native_gitwords_read(
+		    value, native_repository_word, context);
+	return result;
 }
 
 static enum result
-native_repository_hooks(struct native_repository *repository, const char *path)
+native_repository_config(struct native_repository *repository,
+    const struct native_repository_item *item)
 {
-	int fd =
-	    native_repository_open(repository, path, O_RDONLY | O_DIRECTORY);
-	DIR *list = fd < 0 ? NULL : fdopendir(fd);
-	const struct dirent *item;
-	enum result result = RESULT_OK;
-	unsigned count = 0;
+	char below[NATIVE_VIEW_PATH_MAX];
+	struct native_repository_config config = {
+	    repository, item->path, item->top, below, NATIVE_GITCONFIG_OTHER};
+	char *text = NULL, *end;
+	size_t len = 0;
+	enum result result =
+	    native_look_read(repository->plan, repository->root, item->path,
+		NATIVE_GITCONFIG_BYTES_MAX, &text, &len);
 
-	if (list == NULL) {
-		fd_close(&fd);
-		return native_repository_unlisted(repository, path);
+	if (result != RESULT_OK)
+		return result == RESULT_NOT_FOUND ? RESULT_OK : result;
+	memcpy(below, item->path, strlen(item->path) + 1);
+	end = strrchr(below, '/');
+	*(end != NULL ? end : below) = '\0';
+	repository->plan->fault[0] = '\0';
+	result =
+	    native_gitconfig_read(text, len, native_repository_value, &config);
+	free(text);
+	if (result != RESULT_OK && repository->plan->fault[0] == '\0')
+		return native_step_fault(repository->plan, RESULT_REFUSED,
+		    "%s/%s: it cannot be read as git reads it (each value at "
+		    "most %u bytes, none a hook or include in another user's "
+		    "home)",
+		    repository->root->path, item->path,
+		    NATIVE_GITCONFIG_VALUE_MAX);
+	return result;
+}
+
+/* --- all of it ----------------------------------------------------------- */
+
+/* A link in a protected directory: what it leads to is as good. */
+static enum result
+native_repository_lead(
+    const struct native_gitplace *place, bool dir, void *context)
+{
+	struct native_repository *repository = context;
+	enum result result =
+	    native_repository_hold(repository, place->path, dir);
+
+	if (result == RESULT_OK && dir)
+		result = native_repository_add(
+		    repository, &repository->lists, "", place->path, "");
+	return result;
+}
+
+/* Hooks, and what editors and agents read: with what links lead to, which
+ * may be directories again. */
+static enum result
+native_repository_lists(struct native_repository *repository)
+{
+	struct native_listing listing = {repository->plan, repository->root,
+	    native_repository_lead, repository, 0};
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < native_protect_count && result == RESULT_OK;
+	     i++) {
+		const struct native_protect_entry *entry =
+		    &native_protect_table[i];
+
+		if (entry->is_dir && strncmp(entry->path, ".git/", 5) != 0)
+			result = native_repository_add(repository,
+			    &repository->lists, "", entry->path, "");
 	}
-	while (result == RESULT_OK && (item = readdir(list)) != NULL) {
-		if (++count > NATIVE_REPOSITORY_HOOKS_MAX)
-			result = native_step_fault(repository->walk->plan,
-			    RESULT_REFUSED,
-			    "%s/%s: more than %u hooks, too many to look at",
-			    repository->walk->root->path, path,
-			    NATIVE_REPOSITORY_HOOKS_MAX);
-		else
-			result = native_repository_hook(
-			    repository, fd, path, item->d_name);
-	}
-	(void)closedir(list);
+	for (size_t i = 0; i < repository->lists.count && result == RESULT_OK;
+	     i++)
+		result = native_listing_read(
+		    &listing, repository->lists.items[i].path);
 	return result;
 }
 
@@ -406,43 +467,66 @@ static enum result
 native_repository_all(struct native_repository *repository, bool bare)
 {
 	enum result result =
-	    native_repository_line(repository, ".git", "gitdir:", "");
+	    native_repository_line(repository, "", ".git", "gitdir:", "");
 
 	if (result == RESULT_OK)
 		result = native_repository_add(
-		    repository, &repository->dirs, ".git", "");
+		    repository, &repository->dirs, "", ".git", "");
 	if (result == RESULT_OK && bare)
 		result = native_repository_add(
-		    repository, &repository->dirs, "", "");
+		    repository, &repository->dirs, "", "", "");
+	if (result == RESULT_OK)
+		result = native_repository_outer(repository);
 	if (result == RESULT_OK)
 		result = native_repository_dirs(repository);
 	for (size_t i = 0; i < repository->configs.count && result == RESULT_OK;
 	     i++)
 		result = native_repository_config(
-		    repository, repository->configs.paths[i]);
+		    repository, &repository->configs.items[i]);
 	if (result == RESULT_OK)
-		result = native_repository_add(
-		    repository, &repository->hooks, ".githooks", "");
-	if (result == RESULT_OK)
-		result = native_repository_add(
-		    repository, &repository->hooks, ".husky", "");
-	for (size_t i = 0; i < repository->hooks.count && result == RESULT_OK;
-	     i++)
-		result = native_repository_hooks(
-		    repository, repository->hooks.paths[i]);
+		result = native_repository_lists(repository);
 	return result;
 }
 
 enum result
-native_repository_protect(const struct native_protect_walk *walk, bool bare)
+native_repository_find(struct native_step_plan *plan,
+    const struct native_given *root, bool bare,
+    struct native_repository **found_r)
 {
-	struct native_repository *repository = calloc(1, sizeof(*repository));
 	enum result result;
 
-	if (repository == NULL)
+	*found_r = calloc(1, sizeof(**found_r));
+	if (*found_r == NULL)
 		return RESULT_NO_MEMORY;
-	repository->walk = walk;
-	result = native_repository_all(repository, bare);
-	free(repository);
+	(*found_r)->plan = plan;
+	(*found_r)->root = root;
+	result = native_repository_all(*found_r, bare);
+	if (result != RESULT_OK)
+		native_repository_free(found_r);
+	return result;
+}
+
+void
+native_repository_free(struct native_repository **found)
+{
+	free(*found);
+	*found = NULL;
+}
+
+enum result
+native_repository_protect(const struct native_protect_walk *walk,
+    const struct native_repository *found)
+{
+	enum result result = RESULT_OK;
+
+	for (size_t i = 0; i < found->dirs.count && result == RESULT_OK; i++) {
+		const char *dir = found->dirs.items[i].path;
+
+		if (dir[0] != '\0' && strcmp(dir, ".git") != 0)
+			result = native_protect_git(walk, dir);
+	}
+	for (size_t i = 0; i < found->found_count && result == RESULT_OK; i++)
+		result = native_protect_held_path(
+		    walk, found->found[i].path, found->found[i].dir);
 	return result;
 }

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * What the repository at a root makes git read and run elsewhere in it: the
- * git directory a .git file names, a common directory, includes, directories
- * of hooks, and what links among the hooks lead to. Each is protected like
+ * What the repository at a root, and each one around it, makes git read and
+ * run elsewhere in the root: the git directory a .git file names, a common
+ * directory, includes, directories of hooks, files that a config names, and
+ * what links in protected directories lead to. Each is protected like
  * .git/config; what cannot be followed for sure is refused.
  */
 #ifndef SUPERVISOR_NATIVE_NATIVE_REPOSITORY_H
@@ -12,8 +13,17 @@
 
 #include "supervisor/native/native_protect.h"
 
-/* One pass, as walk says. bare: the root is a git directory itself. */
-enum result native_repository_protect(
-    const struct native_protect_walk *walk, bool bare);
+struct native_repository; /* opaque: what was found */
+
+/* Looks once for both passes. bare: the root is a git directory itself. On a
+ * fault with a sentence *found_r is NULL. */
+enum result native_repository_find(struct native_step_plan *plan,
+    const struct native_given *root, bool bare,
+    struct native_repository **found_r);
+void native_repository_free(struct native_repository **found);
+
+/* One pass, as walk says. */
+enum result native_repository_protect(const struct native_protect_walk *walk,
+    const struct native_repository *found);
 
 #endif

@@ -10,7 +10,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "supervisor/native/native_nested.h"
 #include "supervisor/native/native_protect.h"
 #include "supervisor/native/native_given.h"
 #include "supervisor/native/native_step.h"
@@ -87,12 +86,7 @@ native_view_root(struct native_step_plan *plan,
 
 	if (result != RESULT_OK || choice->mode != NATIVE_WORKSPACE_WRITE)
 		return result;
-	result = native_protect_pin(plan, root, choice);
-	if (result == RESULT_OK)
-		result = native_nested_add(plan, root);
-	if (result == RESULT_OK)
-		result = native_protect_seal(plan, root, choice);
-	return result;
+	return native_protect_root(plan, root, choice);
 }
 
 static enum result

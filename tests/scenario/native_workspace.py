@@ -317,6 +317,143 @@ def new_repositories_are_named():
           "repository" in plain.err, plain)
 
 
+def host_git(work, *argv):
+    """The host's own git, as its user or prompt runs it."""
+    return subprocess.run(["git", *(argv or ("status", "--short"))], cwd=work,
+                          env=dict(ENV, GIT_CONFIG_NOSYSTEM="1"), check=False,
+                          stdin=subprocess.DEVNULL, timeout=60,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+
+
+def runs_nothing(name, work, text, inside_at=None, setup=None):
+    """What a command leaves behind does not run at the host's next git
+    status; and did, without the boundary."""
+    marker = os.path.join(BASE, "ran-" + name.replace(" ", "-"))
+    text = text.replace("MARKER", marker)
+    copy = work + ".copy"
+    for place in (copy, work):
+        os.makedirs(place)
+        if setup is not None:
+            setup(place)
+    at = inside_at or ""
+    subprocess.run(["/bin/sh", "-c", text], cwd=os.path.join(copy, at),
+                   env=ENV, check=False, stdin=subprocess.DEVNULL,
+                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    said = host_git(os.path.join(copy, at))
+    check(f"{name}: it is real", os.path.exists(marker), said.stdout)
+    if os.path.exists(marker):
+        os.unlink(marker)
+    shutil.rmtree(copy)
+    done = shell(text + "\ntrue", work=os.path.join(work, at))
+    said = host_git(os.path.join(work, at))
+    check(f"{name}: it runs nothing on the host",
+          done.code == 0 and not os.path.exists(marker),
+          (done, done.outcome, said.stdout, os.listdir(work)))
+
+
+def the_root_is_no_repository():
+    """HEAD, objects and refs are one, without any .git."""
+    make = ("mkdir objects; mkdir refs; echo 'ref: refs/heads/x' > HEAD; "
+            "printf '[core]\\n\\trepositoryformatversion = 0\\n"
+            "\\tbare = false\\n\\tworktree = .\\n"
+            "\\tfsmonitor = \"touch MARKER; false\"\\n' > config; "
+            "echo x > file")
+    runs_nothing("a plain folder", os.path.join(HOME, "plain"), make)
+    runs_nothing("a subdirectory", os.path.join(HOME, "around"), make,
+                 "front", lambda work: (
+                     git("init", "-q", work=work),
+                     os.makedirs(os.path.join(work, "front"))))
+    runs_nothing("a broken repository", os.path.join(HOME, "broken"),
+                 "rm -f .git/HEAD; " + make, None,
+                 lambda work: git("init", "-q", work=work))
+    runs_nothing("a common directory", os.path.join(HOME, "common"),
+                 f"rm -f .git/HEAD; mkdir c; cd c; {make}; mv HEAD ..; cd ..;"
+                 "echo c > commondir; cp c/config config.worktree; "
+                 "printf '[extensions]\\n\\tworktreeConfig = true\\n' >> "
+                 "c/config", None,
+                 lambda work: git("init", "-q", work=work))
+
+
+def repository(config, **files):
+    """One that is there, with a config of its user's and files of it."""
+    def setup(work):
+        git("init", "-q", work=work)
+        for name, text in files.items():
+            put(name, text, work)
+            os.chmod(os.path.join(work, name), 0o755)
+        with open(os.path.join(work, ".git/config"), "a",
+                  encoding="utf-8") as file:
+            file.write(config)
+    return setup
+
+
+def what_a_config_names_is_not_written():
+    """In the root, in the repository around it, in lines of any shape."""
+    hook = ("mkdir -p hooks; printf '#!/bin/sh\\ntouch MARKER\\n' > "
+            "hooks/post-index-change; chmod +x hooks/*; "
+            "git add file 2>/dev/null; touch file")
+    indexed = {"file": "x"}
+
+    def around(config):
+        def setup(work):
+            repository(config, **{"front/file": "x"})(work)
+            git("add", ".", work=work)
+        return setup
+    runs_nothing("hooks of the repository around", os.path.join(HOME, "a1"),
+                 hook, "front", around("[core]\n\thooksPath = front/hooks\n"))
+    runs_nothing("an include of the repository around",
+                 os.path.join(HOME, "a2"),
+                 "printf '[core]\\n\\tfsmonitor = \"touch MARKER; false\"\\n'"
+                 " > team", "front", around("[include]\n\tpath = ../front/team\n"))
+    for number, line in enumerate((
+            "[core]\n\thooksPath = \\\nhooks\n",
+            "[core][core]hooksPath = hooks\n",
+            "[core]" + " " * 1200 + "hooksPath = hooks\n")):
+        runs_nothing(f"hooks in a line of shape {number}",
+                     os.path.join(HOME, f"l{number}"), hook, None,
+                     repository(line, **indexed))
+    evil = "printf '#!/bin/sh\\ntouch MARKER\\ncat\\n' > {0}; chmod +x {0}"
+    runs_nothing("the program of a filter", os.path.join(HOME, "p1"),
+                 evil.format("tools/clean.sh") + "; git add file; "
+                 "sleep 1; echo y > file", None,
+                 repository("[filter \"nb\"]\n\tclean = tools/clean.sh %f\n",
+                            **{"tools/clean.sh": "#!/bin/sh\ncat\n", **indexed,
+                               ".gitattributes": "file filter=nb\n"}))
+    runs_nothing("the program of fsmonitor", os.path.join(HOME, "p2"),
+                 evil.format("tools/fsm.sh"), None,
+                 repository("[core]\n\tfsmonitor = tools/fsm.sh\n",
+                            **{"tools/fsm.sh": "#!/bin/sh\nfalse\n"}))
+    runs_nothing("a program that is not there yet", os.path.join(HOME, "p3"),
+                 "mkdir -p tools; " + evil.format("tools/fsm.sh"), None,
+                 repository("[core]\n\tfsmonitor = tools/fsm.sh\n"))
+
+
+def second_names_hold():
+    """A link in an editor's directory, and a second name in an agent's."""
+    work = os.path.join(HOME, "names")
+    put("tools/tasks.json", "{}", work)
+    put("tools/s.json", "{}", work)
+    os.makedirs(os.path.join(work, ".vscode"))
+    os.symlink("../tools/tasks.json", os.path.join(work, ".vscode/tasks.json"))
+    done = shell("echo evil > tools/tasks.json; mv tools gone; echo x > x",
+                 work=work)
+    with open(os.path.join(work, ".vscode/tasks.json"),
+              encoding="utf-8") as file:
+        text = file.read()
+    check("what a link in a protected directory leads to is protected",
+          text == "{}" and os.path.exists(os.path.join(work, "x")),
+          (done, done.outcome))
+    os.makedirs(os.path.join(work, ".claude"))
+    os.link(os.path.join(work, "tools/s.json"),
+            os.path.join(work, ".claude/settings.json"))
+    done = shell("echo evil > tools/s.json", work=work)
+    with open(os.path.join(work, "tools/s.json"), encoding="utf-8") as file:
+        text = file.read()
+    check("a second name of a protected file is refused",
+          text == "{}" and done.outcome["code"] == "view_refused" and
+          "2 names" in done.outcome["detail"], (done, done.outcome))
+
+
 def nothing_else_is_reached():
     done = shell(f"cat {SECRET}; cat ../other/file; ls -A ..; ls -A {STATE};"
                  "ls /home /root /srv /mnt /opt; cat /etc/shadow "
@@ -397,6 +534,9 @@ protected_paths_hold()
 ordinary_layouts_start()
 a_linked_worktree_keeps_its_repository()
 new_repositories_are_named()
+the_root_is_no_repository()
+what_a_config_names_is_not_written()
+second_names_hold()
 nothing_else_is_reached()
 a_fresh_folder()
 shutil.rmtree(os.path.join(WORK, "venv"), ignore_errors=True)

@@ -254,14 +254,218 @@ too_many_configs_are_refused(void **state)
 	(void)state;
 	folder("u/proj/.git");
 	text_file("u/proj/.git/config", "[include]\npath = ../c0\n");
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 40; i++) {
 		(void)snprintf(name, sizeof(name), "u/proj/c%d", i);
 		(void)snprintf(
 		    text, sizeof(text), "[include]\npath = c%d\n", i + 1);
 		text_file(name, text);
 	}
+	choice.workspace = at("u/proj");
 	assert_int_equal(make(&choice), RESULT_REFUSED);
-	assert_non_null(strstr(fault, "too many"));
+	if (strstr(fault, "too many") == NULL)
+		fail_msg("%s", fault);
+}
+
+/* Each of these git reads, so that it is read here; or git refuses it. */
+static void
+a_config_is_read_as_git_reads_it(void **state)
+{
+	static const struct row {
+		const char *config;
+		bool read; /* else refused */
+	} rows[] = {{"[core]\n\thooksPath = tools/\\\nhooks\n", true},
+	    {"[core][core]hooksPath = tools/hooks\n", true},
+	    {"[core]bare = false\n\r\n [CORE]\tHOOKSPATH\t=\"tools\"/hooks;x",
+		true},
+	    {"; [x\n#\\\n[core] hooksPath = tools/hooks # \\\n", true},
+	    {"[core \"x\\\"]\"]a=b\n[core]hooksPath=tools/hooks\n", true},
+	    {"[core]\n\thooksPath\n\thooksPath = tools/hooks\n", true},
+	    {"[core]hooksPath = \"tools\nhooks\"\n", false},
+	    {"[core]hooksPath = tools\\/hooks\n", false},
+	    {"[core\n]hooksPath = tools/hooks\n", false},
+	    {"[core]hooks_path = tools/hooks\n", false}};
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+
+	(void)state;
+	folder("u/proj/.git");
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		text_file("u/proj/.git/config", rows[i].config);
+		assert_int_equal(
+		    make(&choice), rows[i].read ? RESULT_OK : RESULT_REFUSED);
+		if (rows[i].read &&
+		    strstr(users_part(), "\nro+d /u/proj/tools\n") == NULL)
+			fail_msg("%s: %s", rows[i].config, users_part());
+		if (!rows[i].read)
+			assert_non_null(strstr(fault, "as git reads it"));
+		assert_int_equal(unlink(at("u/proj/.git/config")), 0);
+	}
+}
+
+/* A long line is read, and one too long is refused, not passed over. */
+static void
+a_long_line_is_no_way_round(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+	char *config = calloc(1, 8192);
+
+	(void)state;
+	assert_non_null(config);
+	folder("u/proj/.git");
+	memset(config, ' ', 3000);
+	memcpy(config, "[core]", 6);
+	memcpy(config + 3000, "hooksPath = h\n", 15);
+	text_file("u/proj/.git/config", config);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(strstr(users_part(), "\nro+d /u/proj/h\n"));
+	assert_int_equal(unlink(at("u/proj/.git/config")), 0);
+	memset(config, 'x', 6000);
+	memcpy(config, "[core]hooksPath=", 16);
+	text_file("u/proj/.git/config", config);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "as git reads it"));
+	free(config);
+}
+
+/* The repository around a workspace is the one git asks in it. */
+static void
+a_repository_around_is_read_for_what_it_names(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj/front/end"));
+
+	(void)state;
+	folder("u/proj/.git");
+	folder("u/proj/.git/hooks");
+	folder("u/proj/front");
+	folder("u/proj/front/end");
+	text_file("u/proj/.git/config",
+	    "[core]\n\thooksPath = front/end/hooks\n"
+	    "\tfsmonitor = ./front/end/fsm.sh\n"
+	    "[include]\n\tpath = ../front/end/team.gitconfig\n"
+	    "[alias]\n\tx = front/other/y\n");
+	text_file("u/proj/front/end/team.gitconfig",
+	    "[core]\n\thooksPath = front/end/more\n");
+	assert_int_equal(symlink("../../front/end/check",
+			     at("u/proj/.git/hooks/pre-commit")),
+	    0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(
+	    strstr(users_part(), "\nro+d /u/proj/front/end/hooks\n"));
+	assert_non_null(
+	    strstr(users_part(), "\nro+d /u/proj/front/end/more\n"));
+	assert_non_null(
+	    strstr(users_part(), "\nro+ /u/proj/front/end/fsm.sh\n"));
+	assert_non_null(
+	    strstr(users_part(), "\nro /u/proj/front/end/team.gitconfig\n"));
+	assert_non_null(
+	    strstr(users_part(), "\nro+ /u/proj/front/end/check\n"));
+	assert_null(strstr(users_part(), "front/other"));
+	/* Of a linked worktree, of a bare one, and one that leads in. */
+	assert_int_equal(rename(at("u/proj/.git"), at("u/main.git")), 0);
+	text_file("u/proj/.git", "gitdir: ../main.git\n");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(
+	    strstr(users_part(), "\nro+d /u/proj/front/end/hooks\n"));
+	assert_int_equal(unlink(at("u/proj/.git")), 0);
+	folder("u/proj/front/objects");
+	folder("u/proj/front/refs");
+	file("u/proj/front/HEAD");
+	text_file("u/proj/front/config", "[core]hooksPath = end/bare\n");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(
+	    strstr(users_part(), "\nro+d /u/proj/front/end/bare\n"));
+	folder("u/proj/front/end/git");
+	assert_int_equal(symlink("front/end/git", at("u/proj/.git")), 0);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "through a link"));
+}
+
+/* Words of a config that are files of the workspace, in whatever key. */
+static void
+programs_a_config_names_are_protected(void **state)
+{
+	static const char *const files[] = {"clean.sh", "fsm.sh", "with blank",
+	    "nested.sh", "top.sh", "arg.py", "template", "escaped x"};
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+	char name[64];
+
+	(void)state;
+	folder("u/proj/.git");
+	folder("u/proj/tools");
+	folder("u/proj/src");
+	file("u/proj/tools/free.sh");
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		(void)snprintf(name, sizeof(name), "u/proj/tools/%s", files[i]);
+		file(name);
+	}
+	text_file("u/proj/.git/config",
+	    "[filter \"nb\"]\n\tclean = tools/clean.sh %f\n"
+	    "\tsmudge = tools/new.sh --x\n"
+	    "\tprocess = python3 ./tools/arg.py\n"
+	    "[core]\n\tfsmonitor = tools/fsm.sh\n"
+	    "\tpager = \"'tools/with blank' -x\"\n"
+	    "\teditor = tools/escaped\\\\ x\n"
+	    "[alias]\n\ta = \"!sh -c 'cd src && ../tools/x; "
+	    "tools/nested.sh'\"\n"
+	    "\tb = !$(git rev-parse --show-toplevel)/tools/top.sh src\n"
+	    "[commit]\n\ttemplate = tools/template\n"
+	    "[remote \"o\"]\n\tfetch = +refs/heads/*:refs/remotes/o/*\n"
+	    "[branch \"main\"]\n\tmerge = refs/heads/main\n");
+	assert_int_equal(make(&choice), RESULT_OK);
+	for (size_t i = 0; i < sizeof(files) / sizeof(files[0]); i++) {
+		(void)snprintf(
+		    name, sizeof(name), "\nro /u/proj/tools/%s\n", files[i]);
+		if (strstr(users_part(), name) == NULL)
+			fail_msg("%s: %s", files[i], users_part());
+	}
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/tools/new.sh\n"));
+	assert_null(strstr(users_part(), "free.sh"));
+	assert_null(strstr(users_part(), "refs/"));
+	assert_null(strstr(users_part(), "/src"));
+	/* A program through a link cannot be held. */
+	assert_int_equal(unlink(at("u/proj/tools/fsm.sh")), 0);
+	assert_int_equal(symlink("free.sh", at("u/proj/tools/fsm.sh")), 0);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "through a link"));
+}
+
+/* In a protected directory, at any depth. */
+static void
+second_names_in_a_protected_directory(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+
+	(void)state;
+	folder("u/proj/.vscode");
+	folder("u/proj/.claude");
+	folder("u/proj/.claude/hooks");
+	folder("u/proj/.claude/worktrees");
+	folder("u/proj/tools");
+	folder("u/proj/skills");
+	file("u/proj/tools/tasks.json");
+	assert_int_equal(
+	    symlink("../tools/tasks.json", at("u/proj/.vscode/tasks.json")), 0);
+	assert_int_equal(symlink("../skills", at("u/proj/.claude/skills")), 0);
+	assert_int_equal(symlink("../../tools/h", at("u/proj/skills/a")), 0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(
+	    strstr(users_part(), "\nro /u/proj/tools/tasks.json\n"));
+	assert_non_null(strstr(users_part(), "\nro /u/proj/skills\n"));
+	file("u/proj/tools/s.json");
+	assert_int_equal(
+	    link(at("u/proj/tools/s.json"), at("u/proj/.claude/worktrees/x")),
+	    0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_int_equal(link(at("u/proj/tools/s.json"),
+			     at("u/proj/.claude/hooks/settings.json")),
+	    0);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, ".claude/hooks/settings.json"));
+	assert_non_null(strstr(fault, "3 names"));
 }
 
 static void
@@ -312,6 +516,11 @@ main(void)
 	    CASE(places_the_config_names_are_protected),
 	    CASE(configs_are_read_to_the_end),
 	    CASE(too_many_configs_are_refused),
+	    CASE(a_config_is_read_as_git_reads_it),
+	    CASE(a_long_line_is_no_way_round),
+	    CASE(a_repository_around_is_read_for_what_it_names),
+	    CASE(programs_a_config_names_are_protected),
+	    CASE(second_names_in_a_protected_directory),
 	    CASE(what_hooks_lead_to_is_protected),
 	};
 

@@ -45,7 +45,7 @@ an_empty_workspace_is_held_by_placeholders(void **state)
 	    "ro+d /u/proj/.idea\nro+d /u/proj/.claude\nro+d /u/proj/.codex\n"
 	    "ro+d /u/proj/.cursor\nro+d /u/proj/.gemini\n"
 	    "ro+ /u/proj/.mcp.json\nro+d /u/proj/.agentnode\n"
-	    "ro+ /u/proj/agentnode.lock\n");
+	    "ro+ /u/proj/agentnode.lock\nro+ /u/proj/HEAD\n");
 }
 
 static void
@@ -78,6 +78,7 @@ a_repository_is_pinned_then_sealed(void **state)
 	    "ro+d /u/proj/.cursor\nro+d /u/proj/.gemini\n"
 	    "ro+ /u/proj/.mcp.json\nro+d /u/proj/.agentnode\n"
 	    "ro+ /u/proj/agentnode.lock\nro /u/proj/.bashrc\n"
+	    "ro+ /u/proj/commondir\nro+ /u/proj/refs\n"
 	    "ro+d /u/proj/build/out\nro+ /u/proj/key\n");
 }
 
@@ -102,6 +103,37 @@ a_git_directory_handed_over_is_protected_too(void **state)
 	assert_non_null(strstr(users_part(), "\nro /main.git/hooks\n"));
 	assert_non_null(strstr(users_part(), "\nro /main.git/config\n"));
 	assert_non_null(strstr(users_part(), "\nro+ /main.git/commondir\n"));
+}
+
+/* What git would take for a repository without a .git cannot be made: not
+ * where there is none, nor where there is one that a command can break. */
+static void
+the_root_does_not_become_a_repository(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+
+	(void)state;
+	text_file("u/proj/.git", "gitdir: ../main/.git/modules/proj\n");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_null(strstr(users_part(), "/HEAD"));
+	assert_null(strstr(users_part(), "/commondir"));
+	assert_int_equal(unlink(at("u/proj/.git")), 0);
+	folder("u/proj/.git");
+	folder("u/proj/refs");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/commondir\n"));
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/objects\n"));
+	folder("u/proj/objects");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/HEAD\n"));
+	/* Half of one is held as one. */
+	file("u/proj/HEAD");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_null(strstr(users_part(), "/HEAD"));
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/config\n"));
+	assert_non_null(strstr(users_part(), "\nro+d /u/proj/hooks\n"));
+	assert_non_null(strstr(users_part(), "\nro+ /u/proj/commondir\n"));
 }
 
 static void
@@ -322,6 +354,7 @@ main(void)
 	    CASE(an_empty_workspace_is_held_by_placeholders),
 	    CASE(a_repository_is_pinned_then_sealed),
 	    CASE(a_git_directory_handed_over_is_protected_too),
+	    CASE(the_root_does_not_become_a_repository),
 	    CASE(danger_shows_all_but_our_state),
 	    CASE(no_system_no_home_no_state),
 	    CASE(no_path_through_a_link),
