@@ -406,11 +406,11 @@ policy_entry_fault_text(
 		"is a wildcard, which a manifest may have only when the user "
 		"consents at install",
 	    [POLICY_ENTRY_RAW_NOT_HERE] =
-		"is raw TCP, which only the host configuration and --allow "
-		"may grant",
+		"is raw TCP, which only the host configuration and the "
+		"--allow of exec may grant",
 	    [POLICY_ENTRY_HTTP_NOT_HERE] =
-		"is plain HTTP, which only the host configuration and "
-		"--allow may grant",
+		"is plain HTTP, which only the host configuration and the "
+		"--allow of exec may grant",
 	    [POLICY_ENTRY_RAW_ADDRESS] =
 		"needs an address or a CIDR with zero host bits after tcp://",
 	    [POLICY_ENTRY_RAW_PORT] = "needs a port: tcp://ADDRESS:PORT",

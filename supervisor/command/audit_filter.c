@@ -6,7 +6,6 @@
 #include "supervisor/command/audit_filter.h"
 
 #include <errno.h>
-#include <getopt.h>
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -14,6 +13,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "supervisor/command/command_option.h"
 #include "supervisor/ledger/audit_record.h"
 
 #define AUDIT_FILTER_AGO_MAX 100000000UL
@@ -126,8 +126,7 @@ audit_filter_parse(
 	int option;
 
 	*filter_r = (struct audit_filter){.json = false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+	while ((option = command_option_next(argc, argv, "", known)) != -1)
 		if (strchr(allowed, option) == NULL ||
 		    !audit_filter_set(filter_r, option, optarg))
 			return false;

@@ -7,12 +7,12 @@
 #include "supervisor/command/auth_list.h"
 
 #include <dirent.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/credential.h"
 
 /* entry: what was noted when it was stored; NULL: nothing was. */
@@ -137,8 +137,7 @@ auth_list_run(const struct auth_list *list, int argc, char **argv)
 	enum result result;
 	int option, code;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option != 'j')
 			return command_option_fault(list->command);
 		json = true;

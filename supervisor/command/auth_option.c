@@ -8,7 +8,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +18,7 @@
 #include "common/fd.h"
 #include "supervisor/child.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/keyring_call.h"
 #include "supervisor/policy/stored_secret.h"
@@ -102,9 +102,8 @@ auth_option_words(int argc, char **argv, struct auth_option *option_r)
 	bool is_set = option_r->verb == AUTH_OPTION_SET;
 	int option, code = COMMAND_DONE;
 
-	opterr = 0;
 	while (code == COMMAND_DONE &&
-	       (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	       (option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'e' && is_set)
 			option_r->from_env = optarg;
 		else if (option == 'f' && is_set)

@@ -69,14 +69,6 @@ command_fault(enum result result, const struct json_fault *fault)
 }
 
 int
-command_option_fault(const char *command)
-{
-	return command_error(COMMAND_USAGE,
-	    "'agentnode %s' was used wrongly; 'agentnode help %s' shows how",
-	    command, command);
-}
-
-int
 command_print_json(const json_t *value)
 {
 	if (json_dumpf(value, stdout, JSON_INDENT(2)) != 0)

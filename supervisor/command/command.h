@@ -48,9 +48,6 @@ int command_error(int code, const char *format, ...)
 int command_exit_of(enum result result);
 int command_fault(enum result result, const struct json_fault *fault);
 
-/* Wrong options or arguments: COMMAND_USAGE, pointing at the help. */
-int command_option_fault(const char *command);
-
 /* One JSON value on stdout, indented: what --json prints. */
 int command_print_json(const json_t *value);
 

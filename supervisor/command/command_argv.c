@@ -3,7 +3,6 @@
  * `agentnode argv`: the hardened command line that would be run, to read, to
  * compare, or to take along. Called by command_dispatch; starts nothing.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "supervisor/command/argv_plan.h"
 #include "supervisor/command/argv_report.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/package/slug.h"
 
 #define COMMAND_ARGV_LINE_MAX (4U << 20)
@@ -39,9 +39,8 @@ command_argv_options(
 	    {"lockfile", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
-	opterr = 0;
 	while (code == COMMAND_DONE &&
-	       (option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
+	       (option = command_option_next(argc, argv, "+", known)) != -1) {
 		if (option == 'j')
 			*json_r = true;
 		else if (option == 'e')

@@ -12,6 +12,7 @@
 #include "supervisor/command/audit_filter.h"
 #include "supervisor/command/audit_stats.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/ledger/audit_verify.h"
 
 #define COMMAND_AUDIT_LINE_MAX 4096U

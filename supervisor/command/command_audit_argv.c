@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +16,7 @@
 #include "supervisor/argv/argv_judge.h"
 #include "supervisor/command/argv_report.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 
 struct command_audit_argv {
 	bool json;
@@ -34,8 +34,7 @@ command_audit_argv_options(
 	    {"inspect", required_argument, NULL, 'i'}, {NULL, 0, NULL, 0}};
 	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "+", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "+", known)) != -1) {
 		if (option == 'j')
 			audit->json = true;
 		else if (option == 'i')

@@ -9,6 +9,7 @@
 
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_dispatch.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/config.h"
 
 #define COMMAND_COMPLETION_WORDS 2048U

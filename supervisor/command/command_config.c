@@ -3,11 +3,11 @@
  * `agentnode config get|set|unset|list`: the keys of the configuration,
  * their values and where these come from. Called by command_dispatch.
  */
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/egress_lint.h"
 
@@ -25,8 +25,7 @@ command_config_parse(
 	int option;
 
 	*options_r = (struct command_config_options){false, false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
 		else if (option == 'o')

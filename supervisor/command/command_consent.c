@@ -4,7 +4,6 @@
  * secrets, and which it agreed to run. Called by command_dispatch; it must
  * never see a value, and takes no answer but a person's or --yes.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 
 #include "common/log.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/secret_consent.h"
 #include "supervisor/package/run_entry.h"
 #include "supervisor/policy/consent.h"
@@ -33,8 +33,7 @@ command_consent_parse(int argc, char **argv, struct command_consent *consent_r)
 	int option;
 
 	*consent_r = (struct command_consent){.json = false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			consent_r->json = true;
 		else if (option == 'y')

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "supervisor/command/command_dispatch.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/near_word.h"
 
 #ifndef AGENTNODE_VERSION
@@ -238,5 +239,6 @@ command_dispatch(int argc, char **argv)
 		return COMMAND_DONE;
 	}
 	optind = 0; /* glibc: start over */
+	command_option_begin(argc - used + 1, argv + used - 1);
 	return row->run(argc - used + 1, argv + used - 1);
 }

@@ -4,7 +4,6 @@
  * Called by command_dispatch. Asks the same policy code as the proxy; it
  * must never send a byte or look a name up.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -12,6 +11,7 @@
 #include "egress-proxy/connect_request.h"
 #include "egress-proxy/host_policy.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/config_idn.h"
 #include "supervisor/policy/egress_lint.h"
@@ -83,9 +83,8 @@ command_egress_options(struct command_egress *check, int argc, char **argv)
 	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
-	opterr = 0;
 	while (code == COMMAND_DONE &&
-	       (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	       (option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			check->json = true;
 		else if (option == 'a')

@@ -3,12 +3,12 @@
  * `agentnode exec`: options to a request; the story is in exec_run.c.
  * Called by command_dispatch.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/exec_run.h"
 #include "supervisor/policy/config_idn.h"
 
@@ -100,10 +100,9 @@ command_exec_parse(int argc, char **argv, struct exec_request *request)
 	struct exec_request_fault fault = {""};
 	int option;
 
-	opterr = 0;
 	/* "+": the first word that is no option begins the command. */
-	while ((option = getopt_long(
-		    argc, argv, "+", command_exec_known, NULL)) != -1) {
+	while ((option = command_option_next(
+		    argc, argv, "+", command_exec_known)) != -1) {
 		if (command_exec_option(request, option, optarg, &fault))
 			continue;
 		if (fault.text[0] == '\0')

@@ -4,12 +4,12 @@
  * one package may do and why. Called by command_dispatch. It changes
  * nothing and starts nothing.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/log.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/explain_facts.h"
 #include "supervisor/policy/boundary_table.h"
 
@@ -30,8 +30,7 @@ command_explain_parse(int argc, char **argv, struct command_explain *explain_r)
 	int option;
 
 	*explain_r = (struct command_explain){.json = false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			explain_r->json = true;
 		else if (option == 'm')

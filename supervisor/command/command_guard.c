@@ -4,10 +4,10 @@
  * they say of one tool. Called by command_dispatch. check must never leave a
  * trace: no record, no rate, nothing started.
  */
-#include <getopt.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/guard_say.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/config.h"
@@ -32,8 +32,7 @@ command_guard_parse(
 	int option;
 
 	*options_r = (struct command_guard){.json = false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == '?' || strchr(which, option) == NULL)
 			return false;
 		if (option == 'j')

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +16,7 @@
 #include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/package/image_build.h"
 #include "supervisor/package/image_recipe.h"
 #include "supervisor/policy/config.h"
@@ -90,8 +90,7 @@ command_image_parse(
 	int option;
 
 	*options_r = (struct command_image_options){.json = false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
 		else if (option == 'f')

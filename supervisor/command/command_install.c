@@ -5,7 +5,6 @@
  * agreed to once. Called by command_dispatch.
  */
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "common/fd.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/install_ask.h"
 #include "supervisor/command/install_server.h"
 #include "supervisor/command/install_services.h"
@@ -85,8 +85,7 @@ command_install_options(struct command_install *run, int argc, char **argv)
 	enum result result;
 	int option, code;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		code = command_install_option(run, option);
 		if (code != COMMAND_DONE)
 			return code;

@@ -4,7 +4,6 @@
  * command_dispatch. It changes nothing, and opens no database: the ledger
  * is asked (supervisor/policy/audit.h).
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +12,7 @@
 #include "common/log.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/config_money.h"
 
 #define COMMAND_LLM_DAY_S 86400
@@ -69,32 +69,39 @@ command_llm_since(const char *text, int64_t *day_r)
 }
 
 static bool
+command_llm_is_column(const char *by)
+{
+	static const char *const columns[] = {
+	    "day", "agent", "provider", "model", NULL};
+
+	for (size_t i = 0; columns[i] != NULL; i++) {
+		if (strcmp(columns[i], by) == 0)
+			return true;
+	}
+	return false;
+}
+
+static bool
 command_llm_parse(int argc, char **argv, struct command_llm_options *options_r)
 {
 	static const struct option known[] = {{"json", no_argument, NULL, 'j'},
 	    {"since", required_argument, NULL, 's'},
 	    {"by", required_argument, NULL, 'b'}, {NULL, 0, NULL, 0}};
-	static const char *const columns[] = {
-	    "day", "agent", "provider", "model"};
 	int option;
-	size_t i;
 
 	*options_r = (struct command_llm_options){.by = "day",
 	    .since_day =
 		(int64_t)time(NULL) / COMMAND_LLM_DAY_S - COMMAND_LLM_DAYS + 1};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
-		else if (option == 'b')
+		else if (option == 'b' && command_llm_is_column(optarg))
 			options_r->by = optarg;
 		else if (option != 's' ||
 			 !command_llm_since(optarg, &options_r->since_day))
 			return false;
 	}
-	for (i = 0; i < 4 && strcmp(columns[i], options_r->by) != 0; i++)
-		;
-	return i < 4 && optind == argc;
+	return optind == argc;
 }
 
 /* A row as it is told: its key under the name of what it is. */

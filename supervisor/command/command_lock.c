@@ -4,7 +4,6 @@
  * and made anew for a file that was edited on purpose. Called by
  * command_dispatch.
  */
-#include <getopt.h>
 #include <limits.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -12,6 +11,7 @@
 
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/mcp_consent.h"
 #include "supervisor/package/lockfile.h"
 #include "supervisor/package/lockfile_hash.h"
@@ -33,8 +33,7 @@ command_lock_parse(
 	int option;
 
 	*options_r = (struct command_lock_options){false, false, NULL};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
 		else if (option == 'f')

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@
 #include "common/fd.h"
 #include "supervisor/command/audit_filter.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/logs/logs_follow.h"
 
 #define COMMAND_LOGS_LAST 100U
@@ -102,8 +102,7 @@ command_logs_parse(
 	int option;
 
 	*options_r = (struct command_logs_options){.last = 0};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+	while ((option = command_option_next(argc, argv, "", known)) != -1)
 		if (!command_logs_set(options_r, option))
 			return false;
 	if (argc - optind > 1 ||

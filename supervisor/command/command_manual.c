@@ -10,6 +10,7 @@
 
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_dispatch.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/config_schema.h"
 

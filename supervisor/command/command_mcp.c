@@ -4,12 +4,12 @@
  * command_dispatch; the story of a run is in mcp_run.c. run and tools hand
  * the standard streams to agentnode-gate and read nothing themselves.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "supervisor/command/auth_option.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/package_verdict.h"
 #include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_run.h"
@@ -80,9 +80,8 @@ command_mcp_parse(int argc, char **argv, struct mcp_run_options *options_r)
 	int option;
 
 	memset(options_r, 0, sizeof(*options_r));
-	opterr = 0;
-	while ((option = getopt_long(
-		    argc, argv, "", command_mcp_known, NULL)) != -1) {
+	while ((option = command_option_next(
+		    argc, argv, "", command_mcp_known)) != -1) {
 		if (!command_mcp_option(options_r, option, optarg))
 			return false;
 	}
@@ -252,9 +251,8 @@ command_mcp_list(int argc, char **argv)
 	int option, code;
 
 	memset(&options, 0, sizeof(options));
-	opterr = 0;
-	while ((option = getopt_long(
-		    argc, argv, "", command_mcp_known, NULL)) != -1) {
+	while ((option = command_option_next(
+		    argc, argv, "", command_mcp_known)) != -1) {
 		if ((option != 'l' && option != 'j') ||
 		    !command_mcp_option(&options, option, optarg))
 			return command_option_fault("mcp list");

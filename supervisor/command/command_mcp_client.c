@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,6 +17,7 @@
 #include "common/log.h"
 #include "supervisor/child.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/mcp_import.h"
 #include "supervisor/mcp/mcp_package.h"
 #include "supervisor/command/mcp_toml.h"
@@ -92,9 +92,8 @@ command_mcp_client_parse(
 	int option;
 
 	memset(options_r, 0, sizeof(*options_r));
-	opterr = 0;
-	while (
-	    good && (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while (good &&
+	       (option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'c')
 			good = (options_r->client =
 				       command_mcp_client_find(optarg)) != NULL;
@@ -353,8 +352,7 @@ command_mcp_client_import(int argc, char **argv)
 	size_t len = 0;
 	int option, code;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option != 'j')
 			return command_option_fault("mcp import");
 		as_json = true;

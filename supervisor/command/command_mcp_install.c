@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 
 #include "egress-proxy/policy_entry.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/install_services.h"
 #include "supervisor/command/secret_consent.h"
 #include "supervisor/package/env_entry.h"
@@ -260,9 +260,8 @@ command_mcp_install_options(
 	    {"json", no_argument, NULL, 'j'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
-	opterr = 0;
 	while (code == COMMAND_DONE &&
-	       (option = getopt_long(argc, argv, "", known, NULL)) != -1)
+	       (option = command_option_next(argc, argv, "", known)) != -1)
 		code = command_mcp_install_option(run, option);
 	if (code == COMMAND_DONE && optind >= argc)
 		code = command_option_fault("mcp install");

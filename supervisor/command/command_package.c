@@ -5,7 +5,6 @@
  * changes nothing, and starts nothing.
  */
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -14,6 +13,7 @@
 
 #include "common/fd.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/command/package_verdict.h"
@@ -37,8 +37,7 @@ command_package_parse(
 	int option;
 
 	*options_r = (struct command_package_options){.json = false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
 		else if (option == 'l')

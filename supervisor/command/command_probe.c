@@ -7,7 +7,6 @@
  * `exec --boundary policy` like any other.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 
 #include "supervisor/child.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/exec_run.h"
 #include "supervisor/engine/selftest.h"
 #include "supervisor/policy/config.h"
@@ -88,9 +88,8 @@ command_probe_options(struct command_probe *probe, int argc, char **argv)
 	    {"resolver", 1, NULL, 'n'}, {NULL, 0, NULL, 0}};
 	int option;
 
-	opterr = 0;
 	while (probe->fault == 0 &&
-	       (option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	       (option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			probe->json = true;
 		else if (option == 'H')

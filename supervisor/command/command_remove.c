@@ -5,13 +5,13 @@
  * command_dispatch; it must never remove anything of a living run, nor a
  * volume that is not this package's.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "common/fd.h"
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/living_run.h"
 #include "supervisor/command/mcp_state.h"
 #include "supervisor/engine/volume_seal.h"
@@ -47,8 +47,7 @@ command_remove_parse(int argc, char **argv, struct command_remove *remove_r)
 
 	*remove_r =
 	    (struct command_remove){.state = {.dir = {.fd = -1}, .lock = -1}};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'l')
 			remove_r->option = optarg;
 		else if (option == 'k')

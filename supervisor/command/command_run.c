@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -14,6 +13,7 @@
 #include "common/fd.h"
 #include "supervisor/command/auth_option.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/pack_run.h"
 #include "supervisor/package/slug.h"
 
@@ -145,9 +145,8 @@ command_run_parse(int argc, char **argv, struct pack_run_plan_options *options)
 	    {"verbose", no_argument, NULL, 'v'}, {NULL, 0, NULL, 0}};
 	int option, code = COMMAND_DONE;
 
-	opterr = 0;
 	while (code == COMMAND_DONE &&
-	       (option = getopt_long(argc, argv, "", known, NULL)) != -1)
+	       (option = command_option_next(argc, argv, "", known)) != -1)
 		code = command_run_option(options, option);
 	if (code == COMMAND_DONE && optind + 1 != argc)
 		return command_option_fault("run");

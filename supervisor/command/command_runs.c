@@ -5,12 +5,12 @@
  * It changes nothing.
  */
 #include <errno.h>
-#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "supervisor/command/audit_files.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/engine/run_lock.h"
 #include "supervisor/ledger/audit_verify.h"
 #include "supervisor/policy/run_record.h"
@@ -36,8 +36,7 @@ command_runs_parse(
 	int option;
 
 	*options_r = (struct command_runs_options){false, 0};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		errno = 0;
 		if (option == 'j')
 			options_r->json = true;

@@ -4,11 +4,11 @@
  * here, and is nothing left behind? Called by command_dispatch; prints
  * facts, decides nothing.
  */
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/doctor.h"
 #include "supervisor/engine/engine_gc.h"
@@ -47,8 +47,7 @@ command_sandbox_parse(
 	options_r->json = false;
 	options_r->quick = false;
 	options_r->boundary = SELFTEST_CONTAINER;
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			options_r->json = true;
 		else if (option == 'q')

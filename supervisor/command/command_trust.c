@@ -4,12 +4,12 @@
  * believes; and the rows of keygen and sign. Called by command_dispatch. A
  * key is recorded in the audit chain before it counts.
  */
-#include <getopt.h>
 #include <jansson.h>
 #include <string.h>
 
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_ledger.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/trust_sign.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/trust.h"
@@ -32,8 +32,7 @@ command_trust_parse(
 	int option;
 
 	*options_r = (struct command_trust_options){NULL, false};
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'f')
 			options_r->file = optarg;
 		else if (option == 'j')

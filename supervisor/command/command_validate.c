@@ -6,13 +6,13 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
 
 #include "common/fd.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/package/pack_read.h"
 #include "supervisor/policy/config.h"
 
@@ -122,8 +122,7 @@ command_validate(int argc, char **argv)
 	bool json = false;
 	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option != 'j')
 			return command_option_fault("validate");
 		json = true;

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
@@ -16,6 +15,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "supervisor/command/command.h"
+#include "supervisor/command/command_option.h"
 #include "supervisor/engine/engine_host.h"
 #include "supervisor/engine/volume_ask.h"
 #include "supervisor/engine/volume_check.h"
@@ -52,8 +52,7 @@ command_verify_parse(int argc, char **argv, struct command_verify *verify_r)
 	    {"lockfile", required_argument, NULL, 'l'}, {NULL, 0, NULL, 0}};
 	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1) {
+	while ((option = command_option_next(argc, argv, "", known)) != -1) {
 		if (option == 'j')
 			verify_r->json = true;
 		else if (option == 'l')

@@ -4,11 +4,11 @@
  * memory for the time of one signature; it must never be printed, logged or
  * written anywhere but into the file that keygen was told.
  */
+#include "supervisor/command/command_option.h"
 #include "supervisor/command/trust_sign.h"
 
 #include <errno.h>
 #include <fcntl.h>
-#include <getopt.h>
 #include <jansson.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -84,8 +84,11 @@ trust_sign_store(const char *out, const struct secret *key,
 		json_field_fault(fault, "%.120s.pub: %s", out, strerror(errno));
 		return RESULT_BAD;
 	}
-	if (fd_write_all(fd, line, strlen(line)) != RESULT_OK || fsync(fd) != 0)
+	if (fd_write_all(fd, line, strlen(line)) != RESULT_OK ||
+	    fsync(fd) != 0) {
+		json_field_fault(fault, "%.120s.pub: %s", out, strerror(errno));
 		result = RESULT_SYSTEM;
+	}
 	if (result == RESULT_OK)
 		result = signing_key_store(out, key, fault);
 	if (result != RESULT_OK)
@@ -105,8 +108,7 @@ trust_sign_keygen(int argc, char **argv)
 	enum result result;
 	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) == 'o')
+	while ((option = command_option_next(argc, argv, "", known)) == 'o')
 		out = optarg;
 	if (option != -1 || out == NULL || optind != argc)
 		return command_option_fault("trust keygen");
@@ -226,8 +228,7 @@ trust_sign_options(struct trust_sign *sign, int argc, char **argv)
 	    {"out", required_argument, NULL, 'o'}, {NULL, 0, NULL, 0}};
 	int option;
 
-	opterr = 0;
-	while ((option = getopt_long(argc, argv, "", known, NULL)) != -1)
+	while ((option = command_option_next(argc, argv, "", known)) != -1)
 		if (!trust_sign_option(sign, option, optarg))
 			return false;
 	return (sign->key_file != NULL) != (sign->key_fd >= 0);

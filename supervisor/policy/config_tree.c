@@ -45,7 +45,12 @@ config_tree_unknown(struct config_tree_walk *walk, const char *name)
 {
 	const char *nearest = config_table_nearest(name);
 
-	if (nearest != NULL)
+	if (nearest != NULL && strcmp(nearest, name) == 0)
+		json_field_fault(walk->fault,
+		    "%s: '%s' is one key: write an object in an object, "
+		    "{\"%.*s\": {...}}",
+		    walk->file, name, (int)strcspn(name, "."), name);
+	else if (nearest != NULL)
 		json_field_fault(walk->fault,
 		    "%s: unknown key '%s'; the nearest is '%s'", walk->file,
 		    name, nearest);

@@ -48,6 +48,30 @@ for words in (["frobnicate"], ["--frobnicate"], ["x" * 5000], ["\x1b[31m"],
           result.code == 2 and one_sentence(result)
           and "\x1b" not in result.err, result)
 
+# A wrong option: which word, and what is wrong with it.
+for words, said in (
+        ("audit show --since yesterday", "'yesterday' is no value of '--since'"),
+        ("audit show --last 0", "'0' is no value of '--last'"),
+        ("exec --bogus", "'--bogus' is not an option of it"),
+        ("exec --bogus=1 -- true", "'--bogus=1' is not an option of it"),
+        ("exec", "a word is missing"), ("exec true", "from 'true' on"),
+        ("llm usage --by foo", "'foo' is no value of '--by'"),
+        ("config set sandbox.pids -5", "'-5' is not an option of it"),
+        ("config set sandbox.pids", "from 'sandbox.pids' on"),
+        ("list --json=1", "'--json' takes no value"),
+        ("list -j", "'-j' is not an option of it"),
+        ("list -xj", "'-xj' is not an option of it"),
+        ("logs --process", "'--process' needs a value"),
+        ("remove --lockfile", "'--lockfile' needs a value"),
+        ("sandbox pull a b", "from 'a' on"),
+        ("runs show", "a word is missing"),
+        ("exec --\x1b[31m -- true", "is not an option of it")):
+    result = agentnode(home, *words.split(" "))
+    check("wrong use: " + repr(words), result.code == 2
+          and one_sentence(result) and said in result.err
+          and "\x1b" not in result.err
+          and "agentnode help " in result.err, result)
+
 for row in rows:
     words = row.split()
     help_one = agentnode(home, "help", *words)

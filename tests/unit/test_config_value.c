@@ -273,7 +273,9 @@ test_config_value_files(void **state)
 	    {"{\"sandbox\":{\"memry\":\"1g\"}}",
 		"unknown key 'sandbox.memry'; the nearest is "
 		"'sandbox.memory'"},
-	    {"{\"sandbox.memory\":\"1g\"}", "unknown key"},
+	    {"{\"sandbox.memory\":\"1g\"}",
+		"'sandbox.memory' is one key: write an object in an "
+		"object, {\"sandbox\": {...}}"},
 	    {"{\"sandbox\":1}", "sandbox: must be an object"},
 	    {"{\"sandbox\":{\"memory\":1.5}}", "sandbox.memory"},
 	    {"{\"sandbox\":{\"memory\":null}}", "sandbox.memory"},
