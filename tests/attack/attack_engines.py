@@ -14,7 +14,7 @@ import engine_case
 import harness
 import private_engine
 
-PLAIN, MUX, ROOTLESS = "bare", "mux", "rootless"
+PLAIN, MUX, ROOTLESS, GROUP = "bare", "mux", "rootless", "group"
 RUNTIMES = ("crun", "runc", "runsc")
 
 
@@ -34,7 +34,7 @@ def image(name):
         daemon().image if name == "docker" else engine_case.image())
 
 
-USERS, DAEMONS = [], []
+USERS, DAEMONS, MEMBERS = [], [], []
 
 
 def user():
@@ -53,16 +53,23 @@ def daemon():
     return DAEMONS[0]
 
 
+def member():
+    """The user of Docker's group; one for a run."""
+    if not MEMBERS:
+        MEMBERS.append(dockerd.Member("agentnode-attack-g"))
+    return MEMBERS[0]
+
+
 def forget():
     """The end of a run."""
-    for found in (USERS, DAEMONS):
+    for found in (USERS, MEMBERS, DAEMONS):
         while found:
             found.pop().end()
 
 
 class Engine:
-    """name: ENGINE[-RUNTIME][-mux][-rootless], of sandbox.engine,
-    sandbox.runtime and sandbox.wiring; or native."""
+    """name: ENGINE[-RUNTIME][-mux][-rootless][-group], of sandbox.engine,
+    sandbox.runtime and sandbox.wiring, as root or not; or native."""
 
     def __init__(self, name):
         self.name, self.user = name, None
@@ -73,8 +80,10 @@ class Engine:
         self.serves = name in ("podman", f"podman-{MUX}", "docker",
                                "oci-crun", "oci-runsc")
         self.options = ["--boundary", "native"] if name == "native" else []
-        if ROOTLESS in self.words:
-            self.user = user()
+        # By a user of Docker's group, whose way in is the frames.
+        self.group = GROUP in self.words
+        if ROOTLESS in self.words or self.group:
+            self.user = member() if self.group else user()
         self.home = harness.folder("agentnode-attack-")
         self.env, self.prefix = harness.environment(self.home), []
         if self.user and self.user.made:
@@ -89,14 +98,15 @@ class Engine:
         if self.name == "native":
             return {}
         found = {"engine": self.words[0], "image": (
-            self.user.image if self.user else image(self.words[0]))}
+            self.user.image if ROOTLESS in self.words
+            else image(self.words[0]))}
         found.update({"runtime": word for word in self.words
                       if word in RUNTIMES})
         if self.words[0] == "docker":
             found["docker_socket"] = daemon().socket
         if MUX in self.words:
             found["wiring"] = MUX
-        if self.user and self.user.made:
+        if ROOTLESS in self.words and self.user.made:
             found["overrides"] = ["no_cgroup_limits"]
         return found
 
@@ -195,4 +205,6 @@ def available():
         found += [f"{name}-{ROOTLESS}"
                   for name in ("podman", "oci-crun", "oci-runc")
                   if name in found]
+    if os.geteuid() == 0 and "docker" in found:
+        found.append(f"docker-{GROUP}")
     return [*found, "native"]

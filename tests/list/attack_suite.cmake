@@ -14,9 +14,9 @@ add_attack(launch 500 run --engine launch)
 foreach(engine podman podman-mux oci-crun oci-runc native)
 	add_attack(${engine} 400 run --engine ${engine} LOCK oci)
 endforeach()
-# One daemon for both; a kernel in a process takes its time.
-add_attack(docker 500 run --engine docker --engine docker-mux
-    LOCK docker)
+# One daemon for all; a kernel in a process takes its time.
+add_attack(docker 560 run --engine docker --engine docker-mux
+    --engine docker-group LOCK docker accounts)
 add_attack(oci-runsc 400 run --engine oci-runsc LOCK oci)
 add_attack(rootless 300 run --engine podman-rootless
     --engine oci-crun-rootless --engine oci-runc-rootless LOCK accounts)
