@@ -66,6 +66,7 @@ sandbox_walls_expect(
 	    .sockets = true,
 	    .hostname = "sandbox",
 	    .container_name = plan->facts.name,
+	    .looks = plan->setup.look_count,
 	    .files_max = input->files,
 	    .processes_max = input->pids};
 	sandbox_walls_expect_mounts(walls, input, plan->engine);

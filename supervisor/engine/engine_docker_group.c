@@ -17,10 +17,13 @@
 #include "supervisor/init/init_mux.h"
 #include "supervisor/sandbox_plan.h"
 
-/* Each volume is read where it is mounted: in this container. */
+/* Each volume is read where it is mounted: in this container. What the
+ * daemon's archive leaves out (sockets), init looks for. */
 static enum result
 engine_docker_group_places(struct sandbox_plan *plan)
 {
+	struct init_setup *setup = &plan->setup;
+
 	for (size_t i = 0; i < plan->volume_count; i++) {
 		struct volume_check_one *one = &plan->volumes[i];
 		/* init's own is the last, and no package's. */
@@ -30,6 +33,12 @@ engine_docker_group_places(struct sandbox_plan *plan)
 		int len = snprintf(one->place, sizeof(one->place), "%s:%s",
 		    plan->facts.name, target);
 		if (len < 0 || (size_t)len >= sizeof(one->place))
+			return RESULT_TOO_LONG;
+		if (setup->look_count >= INIT_LOOK_MAX)
+			return RESULT_TOO_LONG;
+		len = snprintf(setup->look[setup->look_count++], INIT_PATH_MAX,
+		    "%s", target);
+		if (len < 0 || (size_t)len >= INIT_PATH_MAX)
 			return RESULT_TOO_LONG;
 	}
 	return RESULT_OK;

@@ -306,6 +306,23 @@ wall_table_network(struct wall_table_state *state)
 		    report->route_count);
 }
 
+/* Of a sealed volume that init alone can look into. */
+static void
+wall_table_look(struct wall_table_state *state)
+{
+	const struct init_report_look *look = &state->report->look;
+
+	if (look->places != state->expected->looks)
+		wall_table_tell(state,
+		    "init looked into %u sealed places instead of %u",
+		    look->places, state->expected->looks);
+	if (look->odd != 0)
+		wall_table_tell(state,
+		    "a sealed volume has %.*s, which is no file, folder or "
+		    "link that can be read (%u such)",
+		    (int)sizeof(look->path) - 1, look->path, look->odd);
+}
+
 unsigned
 wall_table_compare(const struct init_report *report, size_t size,
     const struct wall_table_expected *expected, wall_table_difference *told,
@@ -329,6 +346,7 @@ wall_table_compare(const struct init_report *report, size_t size,
 	wall_table_rights(&state);
 	wall_table_limits(&state);
 	wall_table_network(&state);
+	wall_table_look(&state);
 	wall_place_mounts(&state);
 	wall_place_names(&state);
 	wall_place_environment(&state);

@@ -48,6 +48,7 @@ struct wall_table_expected {
 	bool hides_init;     /* /proc does not list init */
 	bool docker;         /* its own lines of the hosts file */
 	uint32_t groups_max; /* supplementary ones that the kernel keeps */
+	uint32_t looks;      /* places whose kinds of entries init looked at */
 	const struct wall_table_host *hosts;
 	size_t host_count;
 	/* Environment of init beyond what engines set: NULL-terminated,

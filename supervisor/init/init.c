@@ -33,6 +33,7 @@
 #include "supervisor/init/init_guest.h"
 #include "supervisor/init/init_layers.h"
 #include "supervisor/init/init_listen.h"
+#include "supervisor/init/init_look.h"
 #include "supervisor/init/init_mux.h"
 #include "supervisor/init/init_relay.h"
 #include "supervisor/init/init_results.h"
@@ -130,6 +131,11 @@ init_setup_valid(const struct init_setup *setup)
 		    memchr(path, '\0', INIT_PATH_MAX) == NULL)
 			return false;
 	}
+	for (uint32_t i = 0; i < setup->look_count; i++) {
+		if (i >= INIT_LOOK_MAX || setup->look[i][0] != '/' ||
+		    memchr(setup->look[i], '\0', INIT_PATH_MAX) == NULL)
+			return false;
+	}
 	return true;
 }
 
@@ -191,6 +197,7 @@ init_report(const struct init_setup *setup)
 	if (report == MAP_FAILED)
 		init_die(INIT_STEP_REPORT, errno, INIT_EXIT_START);
 	init_report_fill(setup, report);
+	init_look(setup, report);
 	fd = init_survey_seal(report);
 	if (fd < 0)
 		init_die(INIT_STEP_REPORT, errno, INIT_EXIT_START);

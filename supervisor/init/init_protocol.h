@@ -12,7 +12,7 @@
 
 #include "supervisor/init/init_ends.h"
 
-#define INIT_PROTOCOL_VERSION 3U
+#define INIT_PROTOCOL_VERSION 4U
 #define INIT_MAGIC 0x414e4931U /* "ANI1" */
 
 /* Descriptors in the container before init does anything. The workload's
@@ -28,6 +28,7 @@
 #define INIT_PATH_MAX 256U
 #define INIT_GO_MAX (1U << 20)
 #define INIT_WRITABLE_MAX 24U
+#define INIT_LOOK_MAX 5U
 /* A tmpfs of mode 1777 when a relay port is set; not in writable[]. */
 #define INIT_SOCKET_DIR "/run/agentnode"
 
@@ -73,6 +74,9 @@ struct init_setup {
 	uint16_t relay_llm_port, relay_tools_port; /* host order */
 	uint32_t landlock_required; /* 0 only with the named override */
 	uint32_t guest_uid; /* of children in a guest kernel; 0: no guest */
+	/* Sealed places of whose kinds of entries it tells (init_look.h). */
+	uint32_t look_count;
+	char look[INIT_LOOK_MAX][INIT_PATH_MAX];
 };
 
 struct init_tree {

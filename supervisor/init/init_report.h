@@ -14,7 +14,7 @@
 #include "supervisor/init/init_wall_list.h"
 
 #define INIT_REPORT_MAGIC 0x414e5231U /* "ANR1" */
-#define INIT_REPORT_VERSION 3U
+#define INIT_REPORT_VERSION 4U
 #define INIT_REPORT_MOUNTS_MAX 256U
 #define INIT_REPORT_POINT_MAX 256U
 #define INIT_REPORT_TYPE_MAX 32U
@@ -54,6 +54,13 @@ struct init_report_limit {
 	uint64_t soft, hard; /* UINT64_MAX: none */
 };
 
+/* Entries that are no file, folder or link, and folders that cannot be
+ * read, in this many places. */
+struct init_report_look {
+	uint32_t places, odd;
+	char path[INIT_REPORT_POINT_MAX]; /* of the first; printable */
+};
+
 struct init_report {
 	uint32_t magic, version, size; /* size = sizeof(struct init_report) */
 	int32_t landlock_abi;          /* 0: the kernel has none */
@@ -78,6 +85,7 @@ struct init_report {
 	char resolv[INIT_REPORT_RESOLV_MAX];
 	/* By RLIMIT_ number. */
 	struct init_report_limit limits[INIT_REPORT_LIMITS];
+	struct init_report_look look;
 };
 
 #endif

@@ -32,6 +32,7 @@ target_sources(init_harness PRIVATE
 
 add_unit_test(wall_table LIBRARIES supervisor_wall)
 add_unit_test(init_go LIBRARIES init_parts)
+add_unit_test(init_look LIBRARIES init_parts)
 add_unit_test(init_filter LIBRARIES init_parts PkgConfig::SECCOMP)
 add_unit_test(seccomp_profile LIBRARIES seccomp_table PkgConfig::JANSSON)
 add_dependencies(unit_seccomp_profile seccomp_profile)

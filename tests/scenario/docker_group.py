@@ -8,6 +8,7 @@ import glob
 import json
 import os
 import shutil
+import socket
 import subprocess
 import sys
 
@@ -131,6 +132,26 @@ def refused(what, code, say=""):
           and say in said, said)
 
 
+class Socket:
+    """One that listens in a folder; its path is too long for an address."""
+
+    def __init__(self, folder):
+        self.path = os.path.join(folder, "socket")
+        self.end = socket.socket(socket.AF_UNIX)
+        place = os.open(folder, os.O_PATH)
+        self.end.bind(f"/proc/self/fd/{place}/socket")
+        os.close(place)
+        os.chmod(self.path, 0o777)
+        self.end.listen(1)
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.end.close()
+        os.unlink(self.path)
+
+
 def sealed():
     name, folder = install()
     if not name:
@@ -152,8 +173,10 @@ def sealed():
     with open(path, "w", encoding="ascii") as out:
         out.write(SERVER)
     os.mkfifo(os.path.join(folder, "fifo"))
-    refused("a FIFO among its files", "volume_check_failed", "fifo")
+    refused("a FIFO among its files", "/fifo")  # by either look
     os.unlink(os.path.join(folder, "fifo"))
+    with Socket(folder):
+        refused("a socket among its files", "walls_mismatch", "/pack/socket")
     result, said = start()
     check("as it was it starts again", result == 0, said)
     copy = harness.folder()

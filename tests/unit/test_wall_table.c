@@ -419,6 +419,28 @@ test_environment(void **state)
 }
 
 static void
+test_look(void **state)
+{
+	struct wall_table_expected one = expected;
+
+	(void)state;
+	one.looks = 1;
+	assert_int_equal(compare(&one), 1);
+	report.look.places = 1;
+	assert_int_equal(compare(&expected), 1);
+	assert_int_equal(compare(&one), 0);
+	report.look.odd = 2;
+	memcpy(report.look.path, "/pack/socket", sizeof("/pack/socket"));
+	assert_int_equal(compare(&one), 1);
+	assert_non_null(strstr(told_text, "/pack/socket, which is no file"));
+	/* A path without an end is no reason to read on. */
+	memset(report.look.path, 'x', sizeof(report.look.path));
+	assert_int_equal(compare(&one), 1);
+	report.look.places = 0;
+	assert_int_equal(compare(&one), 2);
+}
+
+static void
 test_other_build(void **state)
 {
 	(void)state;
@@ -447,6 +469,7 @@ main(void)
 	    cmocka_unit_test_setup(test_resolver, good_report),
 	    cmocka_unit_test_setup(test_hostname, good_report),
 	    cmocka_unit_test_setup(test_environment, good_report),
+	    cmocka_unit_test_setup(test_look, good_report),
 	    cmocka_unit_test_setup(test_other_build, good_report),
 	};
 
