@@ -119,13 +119,23 @@ container_end_on_kill(const struct engine_call_end *answer, void *context)
 	end->ask = event_loop_now_ms() + CONTAINER_END_ASK_MS;
 }
 
+/* Docker's other users can rename a container, and give its name to another;
+ * its id is nobody else's. */
+static const char *
+container_end_who(const struct container_end *end)
+{
+	return container_end_is_docker(end) && end->cgroup.id[0] != '\0'
+		   ? end->cgroup.id
+		   : end->name;
+}
+
 /* What runs is another user's, whom we may not signal; its death is seen
  * here all the same. */
 static void
 container_end_ask_kill(struct container_end *end)
 {
 	const char *argv[] = {end->host->memory.client, "kill", "--signal=KILL",
-	    "--", end->name, NULL};
+	    "--", container_end_who(end), NULL};
 	struct engine_call_spec spec = {.files = &end->host->files,
 	    .argv = argv,
 	    .stdin_fd = -1,
@@ -247,7 +257,10 @@ container_end_words(
 	    memory->runtime, "delete", "--force", end->cgroup.id, NULL};
 
 	if (end->state == CONTAINER_END_REMOVE)
-		engine_words_remove(memory, end->name, words_r);
+		engine_words_remove(memory, container_end_who(end), words_r);
+	else if (end->state == CONTAINER_END_ASK &&
+		 container_end_who(end) == end->cgroup.id)
+		engine_words_ask_id(memory, end->cgroup.id, words_r);
 	else if (end->state == CONTAINER_END_ASK)
 		engine_words_ask(memory, "container", end->name, words_r);
 	else if (memory->rootless) /* in the user's own namespace */

@@ -11,6 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "common/json_field.h"
 #include "supervisor/engine/engine_call.h"
 
 #define DOCKER_LIST_OUTPUT_MAX (4U << 20)
@@ -18,25 +19,53 @@
 #define DOCKER_LIST_NAME \
 	"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-"
 
-/* One line of len bytes; NULL when it is of another form. */
-static json_t *
-docker_list_line(const char *line, size_t len, const char *label)
+/* A label as JSON: whoever chose its text, it is one word of one line. Not
+ * a text that C can hold: false. */
+static bool
+docker_list_label(
+    json_t *labels, const char *label, const char *text, size_t len)
+{
+	struct json_fault unused = {""};
+	json_t *value = NULL;
+
+	if (json_field_parse(text, len, &value, &unused) != RESULT_OK)
+		return false;
+	if (!json_is_string(value)) {
+		json_decref(value);
+		return false;
+	}
+	return json_object_set_new(labels, label, value) == 0;
+}
+
+/* One line of len bytes; RESULT_BAD when it is of another form,
+ * RESULT_REFUSED when a label of it is not to be understood. */
+static enum result
+docker_list_line(const char *line, size_t len, const char *label, json_t *list)
 {
 	size_t name = strspn(line, DOCKER_LIST_NAME);
-	const char *owner;
-	size_t value;
+	const char *end = line + len, *value, *owner;
+	json_t *one, *labels;
+	bool known;
 
 	if (name == 0 || line[0] == '-' || name >= len || line[name] != '\t')
-		return NULL;
-	value = strspn(line + name + 1, DOCKER_LIST_NAME);
-	if (name + 1 + value >= len || line[name + 1 + value] != '\t')
-		return NULL;
-	owner = line + name + 1 + value + 1;
-	if (owner + strspn(owner, DOCKER_LIST_NAME) != line + len)
-		return NULL;
-	return json_pack("{s:s%, s:[s%], s:{s:s%, s:s%}}", "Name", line, name,
-	    "Names", line, name, "Labels", label, line + name + 1, value,
-	    ENGINE_FILES_OWNER, owner, (size_t)(line + len - owner));
+		return RESULT_BAD;
+	value = line + name + 1;
+	owner = memchr(value, '\t', (size_t)(end - value));
+	if (owner == NULL ||
+	    memchr(owner + 1, '\t', (size_t)(end - owner - 1)) != NULL)
+		return RESULT_BAD;
+	one = json_pack("{s:s%, s:[s%], s:{}}", "Name", line, name, "Names",
+	    line, name, "Labels");
+	labels = json_object_get(one, "Labels");
+	known =
+	    docker_list_label(labels, label, value, (size_t)(owner - value)) &&
+	    docker_list_label(labels, ENGINE_FILES_OWNER, owner + 1,
+		(size_t)(end - owner - 1));
+	if (!known) {
+		json_decref(one);
+		return RESULT_REFUSED;
+	}
+	return json_array_append_new(list, one) == 0 ? RESULT_OK : RESULT_BAD;
 }
 
 enum result
@@ -45,9 +74,9 @@ docker_list_parse(const char *text, const char *label, json_t **list_r)
 	*list_r = json_array();
 	while (*text != '\0') {
 		size_t len = strcspn(text, "\n");
-		json_t *one = docker_list_line(text, len, label);
 
-		if (one == NULL || json_array_append_new(*list_r, one) != 0) {
+		/* What is refused is somebody else's, and left alone. */
+		if (docker_list_line(text, len, label, *list_r) == RESULT_BAD) {
 			json_decref(*list_r);
 			*list_r = NULL;
 			return RESULT_BAD;
@@ -79,8 +108,8 @@ docker_list(const struct engine_files *files, const char *client,
 	*list_r = NULL;
 	(void)snprintf(filter, sizeof(filter), "--filter=label=%s", label);
 	(void)snprintf(format, sizeof(format),
-	    "--format={{.%s}}\t{{.Label \"%s\"}}\t{{.Label "
-	    "\"" ENGINE_FILES_OWNER "\"}}",
+	    "--format={{.%s}}\t{{json (.Label \"%s\")}}\t{{json (.Label "
+	    "\"" ENGINE_FILES_OWNER "\")}}",
 	    container ? "Names" : "Name", label);
 	result =
 	    engine_call_wait(&call, &output, &len, NULL, detail_r, detail_size);

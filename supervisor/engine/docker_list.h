@@ -18,8 +18,9 @@ enum result docker_list(const struct engine_files *files, const char *client,
     const char *kind, const char *label, json_t **list_r, char *detail_r,
     size_t detail_size);
 
-/* The reading alone: lines "NAME<TAB>VALUE<TAB>OWNER". Pure. RESULT_BAD:
- * another form. */
+/* The reading alone: lines "NAME<TAB>VALUE<TAB>OWNER", the two labels, which
+ * anybody may have written, as JSON. Pure. RESULT_BAD: another form. A line
+ * whose label is no text is left out. */
 enum result docker_list_parse(
     const char *text, const char *label, json_t **list_r);
 

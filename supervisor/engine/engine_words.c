@@ -47,18 +47,33 @@ engine_words_remove(const struct engine_memory *memory, const char *name,
 		engine_words_add(words_r, name);
 }
 
-void
-engine_words_ask_more(struct engine_words *words, const char *name)
+static void
+engine_words_filter(struct engine_words *words, const char *before,
+    const char *value, const char *after)
 {
 	size_t room = sizeof(words->text) - words->used;
 	char *word = words->text + words->used;
-	/* A pattern; '.' in our names stands for itself too. */
-	int len = snprintf(word, room, "--filter=name=^/?%s$", name);
+	int len = snprintf(word, room, "%s%s%s", before, value, after);
 
 	if (len < 0 || (size_t)len >= room)
 		return;
 	words->used += (size_t)len + 1;
 	engine_words_add(words, word);
+}
+
+void
+engine_words_ask_more(struct engine_words *words, const char *name)
+{
+	/* A pattern; '.' in our names stands for itself too. */
+	engine_words_filter(words, "--filter=name=^/?", name, "$");
+}
+
+void
+engine_words_ask_id(const struct engine_memory *memory, const char *id,
+    struct engine_words *words_r)
+{
+	engine_words_ask(memory, "container", NULL, words_r);
+	engine_words_filter(words_r, "--filter=id=", id, "");
 }
 
 void

@@ -40,6 +40,9 @@ void engine_words_ask(const struct engine_memory *memory, const char *kind,
     const char *name, struct engine_words *words_r);
 /* One more name to ask for; docker alone answers for several at once. */
 void engine_words_ask_more(struct engine_words *words, const char *name);
+/* Docker: is there a container of this id, whatever it is called now? */
+void engine_words_ask_id(const struct engine_memory *memory, const char *id,
+    struct engine_words *words_r);
 
 /* The answer to that: it said that there is none. Whatever else it said,
  * or whether it did not answer, is not that. */

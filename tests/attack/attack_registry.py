@@ -2,7 +2,8 @@
 """The list of known bypasses as data: each item's number, name, group, code,
 the places where it is tried and how. Must never say what came of it: that
 is the run's word. Places: P at the proxy, B at the broker, G at the gate, L
-at the launch, I from inside a sandbox. An item without a place is left out,
+at the launch, I from inside a sandbox, S at the broker from there, U at
+the launch by a user of Docker's group. An item without a place is left out,
 for the reason it gives."""
 from collections import namedtuple
 
@@ -314,14 +315,16 @@ ITEMS = [
          BROKER, "", "I",
          "tokens in environments, arguments and files"),
     Item(91, "Env passthrough lists",
-         BROKER, "", "I",
-         "secrets of the caller's environment"),
+         BROKER, "", "IU",
+         "secrets of the caller's environment; variables and proxies of the "
+         "engine's client"),
     Item(92, "/proc/\\*/environ, task/\\*/environ, compose files",
          BROKER, "", "I",
          "environments of all processes inside, of ours outside"),
     Item(93, "Helper run with full env and PATH lookup",
-         BROKER, "", "L",
-         "programs of ours' names in front of PATH"),
+         BROKER, "", "LU",
+         "programs of ours' names in front of PATH; the client's own "
+         "configuration, plugins and daemon"),
     Item(94, "Provider CRUD returned plaintext secrets; world-readable TLS"
              " volume",
          BROKER, "", "L",
@@ -330,7 +333,7 @@ ITEMS = [
          BROKER, "", "BS",
          "OAuth betas and other switches"),
     Item(96, "docker.sock mounted",
-         LAUNCH, "", "LI",
+         LAUNCH, "", "LIU",
          "sockets, fifos, devices in volumes and folders; engine sockets "
          "inside"),
     Item(97, "AF_UNIX escapes (systemd-run, abstract sockets)",
@@ -349,7 +352,7 @@ ITEMS = [
          LAUNCH, "", "LI",
          "protected files that are absent"),
     Item(102, "Symlink and workspace races",
-         LAUNCH, "", "LI",
+         LAUNCH, "", "LIU",
          "links in the place of volumes and folders, swapped while read"),
     Item(103, "runc /proc and masked-path races",
          LAUNCH, "", "LI",
@@ -358,8 +361,9 @@ ITEMS = [
          LAUNCH, "", "LI",
          "the caller's working directory"),
     Item(105, "Flag and label injection into the run command",
-         LAUNCH, "", "L",
-         "flags as values of options, of packages, of the lockfile"),
+         LAUNCH, "", "LU",
+         "flags as values of options, of packages, of the lockfile; labels "
+         "and names that other users of an engine forge"),
     Item(106, "Fail-open when a layer is missing",
          LAUNCH, "policy_unavailable", "L",
          "each layer and part missing"),
@@ -416,4 +420,5 @@ ITEMS = [
 ]
 BY_NUMBER = {item.number: item for item in ITEMS}
 PLACES = {"P": "proxy", "B": "broker", "G": "gate", "L": "launch",
-          "I": "inside", "S": "broker from inside"}
+          "I": "inside", "S": "broker from inside",
+          "U": "launch without root"}

@@ -23,6 +23,7 @@ sys.path[:0] = [os.path.join(HERE, "..", "support"),
 import attack_broker  # noqa: E402
 import attack_engines  # noqa: E402
 import attack_gate  # noqa: E402
+import attack_group  # noqa: E402
 import attack_inside  # noqa: E402
 import attack_launch  # noqa: E402
 import attack_page  # noqa: E402
@@ -72,15 +73,17 @@ def launch(only):
 
 def on_engine(net, name, only, weaken):
     """One sandbox for what it can do by itself, one with an agent in it for
-    the broker; neither when nothing of it is wanted."""
+    the broker, some for what the launch does without root; none when
+    nothing of it is wanted."""
     engine = attack_engines.make(name)
     tallies = {letter: Tally(f"{where}, {name}", only) for letter, where
-               in attack_registry.PLACES.items() if letter in "IS"}
+               in attack_registry.PLACES.items() if letter in "ISU"}
     evil = EVIL if weaken == "allow" else ()
     parts = {"I": (attack_inside.run, tallies["I"], engine, net, evil),
              "S": (attack_served.run, tallies["S"], engine,
-                   weaken == "models")}
-    wanted = {letter: engine.serves or letter != "S" for letter in parts}
+                   weaken == "models"),
+             "U": (attack_group.run, tallies["U"], engine, net)}
+    wanted = {"I": True, "S": engine.serves, "U": engine.group}
     for letter, part in parts.items():
         wanted[letter] &= tallies[letter].wants(*[
             item.number for item in attack_registry.ITEMS

@@ -259,6 +259,23 @@ def ends():
               ("engine_died", "init_died", "init_protocol"), outcome)
 
 
+def crash():
+    """The daemon is gone, as after a crash, under a sandbox."""
+    one, _, container, pids = fight()
+    pace = machine_pace.Deadline(2.0)
+    daemon.kill()
+    check("the daemon killed: the workload is dead within two seconds",
+          pace.wait(lambda: all(dead(pid) for pid in pids)
+                    and not inside(container)), pace)
+    said, outcome = one.finish(90)
+    print(said, outcome, one.log()[-1500:])
+    daemon.start()
+    print(daemon("ps", "-a").stdout)
+    done = run("sandbox", "gc")
+    print(done)
+    print(daemon("ps", "-a").stdout, os.popen("find /sys/fs/cgroup -name '*%s*'" % container).read())
+
+
 def whose():
     one, _, container, pids = fight()
     owner = json.loads(daemon("inspect", container).stdout)[0]["Config"][
@@ -291,7 +308,7 @@ def whose():
 
 try:
     PARTS = {"works": works, "chosen": chosen, "sealed": sealed,
-             "program": program, "ends": ends, "whose": whose}
+             "program": program, "ends": ends, "crash": crash, "whose": whose}
     for part in sys.argv[1:] or PARTS:
         PARTS[part]()
 finally:

@@ -19,16 +19,27 @@
 static void
 test_docker_list_lines(void **state)
 {
-	static const char *const bad[] = {"a\n", "a\tb c\n", "-a\tb\n", "\tb\n",
-	    "a\tb\n", "a\tb\tc\td\n", "a b\tc\td\n", "a\tb\t\nc\n",
-	    "a\tb\tc d\n", "a,b\tc\t\n"};
+	static const char *const bad[] = {"a\n", "a\t\"b c\"\n",
+	    "-a\t\"b\"\t\"\"\n", "\t\"b\"\t\"\"\n", "a\t\"b\"\t\"c\"\t\"d\"\n",
+	    "a b\t\"c\"\t\"d\"\n", "a\t\"b\"\t\nc\n", "a,b\t\"c\"\t\"\"\n"};
+	/* Nobody's whom we know: left alone. */
+	static const char *const odd[] = {"a\tb\t\"c\"\n", "a\t\"b\"\tc d\n",
+	    "a\t\"b\t\"c\"\n", "a\t1\t\"c\"\n", "a\t\"\\u0000b\"\t\"c\"\n",
+	    "a\t\"b\"\"d\"\t\"c\"\n", "a\t\t\n"};
 	json_t *list = NULL, *one;
 
 	(void)state;
 	assert_int_equal(
-	    docker_list_parse("x-1\t0a\t0-f\ny.2\t\t\n", "l", &list),
+	    docker_list_parse("x-1\t\"0a\"\t\"0-f\"\ny.2\t\"\"\t\"\"\n"
+			      "z\t\"a\\nvictim\\t0\\t0\"\t\"0\\n\"\n",
+		"l", &list),
 	    RESULT_OK);
-	assert_int_equal(json_array_size(list), 2);
+	assert_int_equal(json_array_size(list), 3);
+	one = json_object_get(json_array_get(list, 2), "Labels");
+	assert_string_equal(
+	    json_string_value(json_object_get(one, "l")), "a\nvictim\t0\t0");
+	assert_string_equal(
+	    json_string_value(json_object_get(one, ENGINE_FILES_OWNER)), "0\n");
 	one = json_array_get(list, 0);
 	assert_string_equal(
 	    json_string_value(json_object_get(one, "Name")), "x-1");
@@ -46,6 +57,12 @@ test_docker_list_lines(void **state)
 	assert_int_equal(docker_list_parse("", "l", &list), RESULT_OK);
 	assert_int_equal(json_array_size(list), 0);
 	json_decref(list);
+	for (size_t i = 0; i < sizeof(odd) / sizeof(odd[0]); i++) {
+		assert_int_equal(
+		    docker_list_parse(odd[i], "l", &list), RESULT_OK);
+		assert_int_equal(json_array_size(list), 0);
+		json_decref(list);
+	}
 	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		if (docker_list_parse(bad[i], "l", &list) != RESULT_BAD)
 			fail_msg("understood: %s", bad[i]);
