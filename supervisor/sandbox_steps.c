@@ -262,7 +262,7 @@ sandbox_steps_on_dead(bool dead, void *context)
 
 	if (!dead)
 		log_event(LOG_ERROR_LEVEL, "sandbox_alive",
-		    LOG_TEXT("detail", "processes survive SIGKILL for 5 s"));
+		    LOG_TEXT("detail", "processes survive SIGKILL"));
 	sandbox_enter(sandbox, SANDBOX_CLIENT,
 	    dead ? "nothing of it lives" : "something of it lives");
 }

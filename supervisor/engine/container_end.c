@@ -19,6 +19,7 @@
 #include "supervisor/engine/holder_kill.h"
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/run_lock.h"
+#include "supervisor/mux/mux_link.h"
 
 #define CONTAINER_END_TICK_MS 2U
 #define CONTAINER_END_LIMIT_MS 5000U
@@ -31,6 +32,9 @@
 /* init ends everything by itself when its link closes; from then on the
  * daemon is asked to, where nobody else may. */
 #define CONTAINER_END_ASK_MS 50U
+#define CONTAINER_END_ASK_AGAIN_MS 500U /* a daemon that did not answer */
+/* One that is dead kills nothing: init ends by the silence of its link. */
+#define CONTAINER_END_SILENT_MS (MUX_LINK_SILENT_MS + 3000U)
 
 enum container_end_state {
 	CONTAINER_END_IDLE,
@@ -55,7 +59,7 @@ struct container_end {
 	unsigned tries; /* removals asked for */
 	uint64_t ask;   /* monotonic ms: the daemon is asked to kill next */
 	bool asking;
-	bool only_groups;
+	bool only_groups, unanswered; /* the last answer was none */
 	struct event *tick;
 	struct engine_call *call;
 	struct container_end_handlers handlers;
@@ -114,9 +118,11 @@ container_end_on_kill(const struct engine_call_end *answer, void *context)
 {
 	struct container_end *end = context;
 
-	(void)answer; /* what counts is what still lives */
+	/* What counts is what still lives. */
 	end->asking = false;
-	end->ask = event_loop_now_ms() + CONTAINER_END_ASK_MS;
+	end->ask = event_loop_now_ms() + (answer->exit_code == 0
+						 ? CONTAINER_END_ASK_MS
+						 : CONTAINER_END_ASK_AGAIN_MS);
 }
 
 /* Docker's other users can rename a container, and give its name to another;
@@ -228,6 +234,8 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 	struct container_end *end = context;
 	bool gone = engine_words_is_gone(&end->host->memory, answer);
 
+	end->unanswered =
+	    container_end_is_docker(end) && answer->exit_code != 0;
 	if (end->state == CONTAINER_END_REMOVE) {
 		container_end_enter(end, CONTAINER_END_ASK);
 		container_end_wait(end, 0);
@@ -239,8 +247,11 @@ container_end_on_call(const struct engine_call_end *answer, void *context)
 	} else if (container_end_is_late(end) &&
 		   end->tries >= CONTAINER_END_TRIES) {
 		container_end_finish(end, false,
-		    "the engine still knows the container: run `agentnode "
-		    "sandbox gc`");
+		    end->unanswered
+			? "the engine does not answer whether the container "
+			  "is gone: run `agentnode sandbox gc` when it does"
+			: "the engine still knows the container: run "
+			  "`agentnode sandbox gc`");
 	} else {
 		container_end_enter(end, CONTAINER_END_REMOVE);
 		container_end_wait(end, CONTAINER_END_AGAIN_MS);
@@ -387,7 +398,9 @@ container_end_kill(struct container_end *end, const struct cgroup *cgroup,
 	end->cgroup = *cgroup;
 	end->socket = known ? 0 : socket;
 	end->grace = event_loop_now_ms() + (known ? 0 : grace_ms);
-	end->limit = end->grace + CONTAINER_END_LIMIT_MS;
+	end->limit =
+	    end->grace + (container_end_by_group(end) ? CONTAINER_END_SILENT_MS
+						      : CONTAINER_END_LIMIT_MS);
 	end->ask = event_loop_now_ms() + CONTAINER_END_ASK_MS;
 	if (known)
 		(void)cgroup_kill(&end->cgroup); /* the first round at once */

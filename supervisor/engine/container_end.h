@@ -17,7 +17,8 @@
 struct container_end; /* opaque */
 
 struct container_end_handlers {
-	/* Nothing of it lives (true), or something does after 5 s. */
+	/* Nothing of it lives (true), or something does after 5 s; where we
+	 * may signal nobody, after the time init takes to end by itself. */
 	void (*on_dead)(bool dead, void *context);
 	/* The engine no longer knows it (true), or still does after 20 s and
 	 * three tries: its own calls may take seconds on a busy machine. */

@@ -461,7 +461,7 @@ mux_link_text(enum mux_link_result result)
 	    [MUX_LINK_BAD_KIND] = "a stream of a kind it may not open",
 	    [MUX_LINK_BAD_WINDOW] = "more than its window",
 	    [MUX_LINK_BAD_FLOOD] = "more resets than there are streams",
-	    [MUX_LINK_SILENT] = "nothing for 60 seconds",
+	    [MUX_LINK_SILENT] = "nothing for 15 seconds",
 	};
 
 	return texts[result];

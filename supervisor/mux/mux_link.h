@@ -19,8 +19,10 @@
 #define MUX_LINK_WINDOW_MOST 1048576U
 #define MUX_LINK_POOL (16U << 20)
 #define MUX_LINK_ANSWERS 512U /* resets that wait to be said */
-#define MUX_LINK_PING_MS 10000U
-#define MUX_LINK_SILENT_MS 60000U
+/* Where an engine's daemon is in the path, its death is known by this alone:
+ * whatever carried its bytes may hold them open. */
+#define MUX_LINK_PING_MS 3000U
+#define MUX_LINK_SILENT_MS 15000U
 
 enum mux_link_side {
 	MUX_LINK_HOST,

@@ -259,21 +259,46 @@ def ends():
               ("engine_died", "init_died", "init_protocol"), outcome)
 
 
-def crash():
-    """The daemon is gone, as after a crash, under a sandbox."""
+def groups(container):
+    """Its control groups that are left."""
+    return [root for root, _, _ in os.walk("/sys/fs/cgroup")
+            if os.path.basename(root) == container]
+
+
+def parent(pid):
+    """Of a process; 0 of one that is gone."""
+    stat = engine_case.text(f"/proc/{pid}/stat").rpartition(")")[2].split()
+    return int(stat[1]) if len(stat) > 1 else 0
+
+
+def crash(shim, limit):
+    """The daemon is gone, as after a crash, under a sandbox; and what stands
+    between it and init (shim), or not."""
+    what = "daemon and shim" if shim else "the daemon"
     one, _, container, pids = fight()
-    pace = machine_pace.Deadline(2.0)
+    above = [parent(pid) for pid in pids]
+    shims = {pid for pid in above if pid > 1 and pid not in pids}
+    pace = machine_pace.Deadline(limit)
     daemon.kill()
-    check("the daemon killed: the workload is dead within two seconds",
-          pace.wait(lambda: all(dead(pid) for pid in pids)
-                    and not inside(container)), pace)
-    said, outcome = one.finish(90)
-    print(said, outcome, one.log()[-1500:])
+    if shim:
+        engine_case.kill(shims)
+    check(f"{what} killed: the workload is dead within {limit} s",
+          pace.wait(lambda: all(dead(pid) for pid in
+                                {*pids, *inside(container)})), pace)
     daemon.start()
-    print(daemon("ps", "-a").stdout)
-    done = run("sandbox", "gc")
-    print(done)
-    print(daemon("ps", "-a").stdout, os.popen("find /sys/fs/cgroup -name '*%s*'" % container).read())
+    outcome = one.finish(60)[1]
+    check(f"{what} killed: the outcome says why, and what is left",
+          outcome.get("code") == "engine_died", outcome)
+    run("sandbox", "gc")
+    check(f"{what} killed: when it is back, gc leaves nothing",
+          container not in daemon.containers() and not groups(container),
+          (outcome, groups(container)))
+
+
+def crashes():
+    """Without the shim init's link ends; with it, it is silent."""
+    crash(True, 1.0)
+    crash(False, 16.0)
 
 
 def whose():
@@ -308,7 +333,7 @@ def whose():
 
 try:
     PARTS = {"works": works, "chosen": chosen, "sealed": sealed,
-             "program": program, "ends": ends, "crash": crash, "whose": whose}
+             "program": program, "ends": ends, "crashes": crashes, "whose": whose}
     for part in sys.argv[1:] or PARTS:
         PARTS[part]()
 finally:
