@@ -19,10 +19,8 @@
 #define MUX_LINK_WINDOW_MOST 1048576U
 #define MUX_LINK_POOL (16U << 20)
 #define MUX_LINK_ANSWERS 512U /* resets that wait to be said */
-/* Where an engine's daemon is in the path, its death is known by this alone:
- * whatever carried its bytes may hold them open. */
 #define MUX_LINK_PING_MS 3000U
-#define MUX_LINK_SILENT_MS 15000U
+#define MUX_LINK_SILENT_MS 15000U /* the way a daemon's death is known */
 
 enum mux_link_side {
 	MUX_LINK_HOST,
