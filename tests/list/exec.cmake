@@ -13,3 +13,8 @@ add_scenario(exec_hostile TIMEOUT 240)
 add_scenario(exec_native TIMEOUT 180)
 add_scenario(exec_recorded TIMEOUT 120)
 add_scenario(exec_load TIMEOUT 900 ALONE)
+add_machine_test(exec_run SOURCES
+    ${CMAKE_SOURCE_DIR}/tests/machine/exec_script.c
+    ${CMAKE_SOURCE_DIR}/supervisor/command/exec_run.c LIBRARIES exec_pure)
+target_link_options(machine_exec_run PRIVATE
+    -Wl,--wrap=event_loop_now_ms,--wrap=event_loop_timeval)
