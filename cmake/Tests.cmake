@@ -62,12 +62,16 @@ set(AGENTNODE_SCRIPT_ENVIRONMENT "AGENTNODE_SOURCE_DIR=${CMAKE_SOURCE_DIR}"
     "PYTHONPATH=${CMAKE_SOURCE_DIR}/tests/support"
     "PYTHONDONTWRITEBYTECODE=1")
 # What there is once: the tests' Docker daemon, /etc/passwd, fixed ports on
-# loopback, the directory of runs without an engine; and who uses it.
-set(AGENTNODE_ONCE docker accounts internet oci)
+# loopback, the directory of runs without an engine, and volumes of packages,
+# which are named after their content, so that the same package of two
+# scenarios is one volume; and who uses it.
+set(AGENTNODE_ONCE docker accounts internet oci packages)
 set(AGENTNODE_ONCE_docker "Dockerd")
 set(AGENTNODE_ONCE_accounts "[. ](User|Member)\\(")
 set(AGENTNODE_ONCE_internet "TestInternet|tunnel_client")
 set(AGENTNODE_ONCE_oci "oci_case|\"engine\": \"oci\"")
+set(AGENTNODE_ONCE_packages
+    "mcp_setup|agent_case|pack_case|pack_runs|tool_pool|engine_row|\"install\"")
 # A script of tests/FOLDER: scenarios, attacks, loads.
 function(agentnode_script folder name script)
 	cmake_parse_arguments(T "ALONE" "TIMEOUT" "LOCK;WORDS" ${ARGN})
