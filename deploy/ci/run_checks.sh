@@ -24,18 +24,25 @@ build() { # preset
 	export built="${built:-} $1"
 }
 
+# What the engine has of ours. Others may use it as well, so what is new in it
+# after tests is said and fails nothing.
+in_engine() {
+	{ podman volume ls -q && podman ps -aq --format '{{.Names}}'; } \
+	    2> /dev/null | grep '^agentnode-' | sort || true
+}
 # Tests get a folder for temporary files, and whatever is in it at their end
 # fails them: a process that was killed is given a moment to be swept up
 # (tests/support/sweep.py). Tests in C see to it themselves (test_folder.h).
 run_ctest() { # preset label-regex options
-	local place left failed=0
+	local place left kept failed=0
+	kept=$(in_engine)
 	place=$(mktemp -d /tmp/an.XXXXXX) # short: sockets are below it
 	chmod 1777 "$place"
 	TMPDIR=$place ctest --preset "$1" -L "$2" --output-on-failure "${@:3}" 2>&1 |
 	    tee "$logs/ctest-$1-${2//[^a-z]/_}.log" |
 	    grep --line-buffered -vE '^ *Start +[0-9]+:|^ok [0-9]' || failed=1
 	for _ in {1..50}; do
-		left=$(find "$place" -mindepth 1 -maxdepth 3)
+		left=$(find "$place" -mindepth 1 -maxdepth 3 2> /dev/null) || true
 		[ -n "$left" ] || break
 		sleep 0.1
 	done
@@ -43,7 +50,9 @@ run_ctest() { # preset label-regex options
 		printf 'left behind by tests:\n%s\n' "$left" >&2
 		failed=2
 	}
-	rm -rf "$place"
+	rm -rf "$place" || true
+	comm -13 <(printf '%s\n' "$kept") <(in_engine) |
+	    sed 's/^/new in the engine: /' >&2
 	return "$failed"
 }
 

@@ -225,6 +225,11 @@ class User:
             wait(5, lambda place=place: _gone(place))
         subprocess.run(["userdel", "--force", self.name],
                        stderr=subprocess.DEVNULL)
+        # What the engine's locks of that user are in.
+        try:
+            os.unlink(f"/dev/shm/libpod_rootless_lock_{self.uid}")
+        except FileNotFoundError:
+            pass
 
 
 class Case:

@@ -4,6 +4,7 @@ ends with finish(); a part of the machine that is missing fails by name."""
 import atexit
 import json
 import os
+import re
 import shutil
 import signal
 import socket
@@ -23,6 +24,8 @@ _faults = []
 _count = 0
 _folders = []
 _sweeper = None
+_volumes = set()
+_SEALED = re.compile(rb"^sealing .* as (agentnode-pack-\S+)$", re.MULTILINE)
 
 
 def check(name, ok, detail=""):
@@ -85,6 +88,10 @@ def folder(prefix="agentnode-"):
 def _clean():
     if os.environ.get("AGENTNODE_KEEP"):
         return
+    if _volumes:  # of every installation, also one that another replaced
+        subprocess.run(["podman", "volume", "rm", *sorted(_volumes)],
+                       stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
+                       stderr=subprocess.DEVNULL, check=False)
     for path in _folders:
         shutil.rmtree(path, ignore_errors=True)
 
@@ -129,6 +136,7 @@ def run(*argv, env=None, timeout=60, stdin=None, cwd=None):
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
         code = "timeout"
+    _volumes.update(name.decode() for name in _SEALED.findall(err))
     return Result(code, out.decode("utf-8", "replace"),
                   err.decode("utf-8", "replace"),
                   time.monotonic() - begin)
