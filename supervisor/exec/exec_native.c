@@ -64,7 +64,7 @@ exec_native_begin(const struct exec_native_choice *choice,
 	result = native_place_begin(
 	    &view, native_r->view, &native_r->place, fault_r, fault_size);
 	if (result == RESULT_OK)
-		native_r->before = native_found_take(native_r->view);
+		native_r->before = native_found_take(native_r->view, NULL);
 	return result;
 }
 
@@ -74,7 +74,7 @@ exec_native_end(struct exec_native *native)
 	if (native->place != NULL && !native->ended)
 		(void)native_place_end(native->place);
 	if (native->before != NULL && native->after == NULL)
-		native->after = native_found_take(native->view);
+		native->after = native_found_take(native->view, native->before);
 	native->ended = true;
 }
 

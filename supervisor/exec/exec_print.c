@@ -163,6 +163,26 @@ exec_print_denied(const json_t *result, FILE *err)
 	}
 }
 
+/* What the boundary did not hold to the end. */
+static void
+exec_print_changed(const json_t *result, FILE *err)
+{
+	const json_t *native = exec_print_get(result, "native");
+	const json_t *changed = json_object_get(native, "protected_changed");
+
+	for (size_t i = 0; i < json_array_size(changed); i++) {
+		const char *path =
+		    json_string_value(json_array_get(changed, i));
+
+		(void)fputs("agentnode: warning: ", err);
+		exec_print_tame(path, strlen(path), err);
+		(void)fputs(" is protected, and something on the host changed "
+			    "or removed it during the run: from then on the "
+			    "command could write it; look at it first\n",
+		    err);
+	}
+}
+
 /* What waits for the host's own git. */
 static void
 exec_print_repositories(const json_t *result, FILE *err)
@@ -258,6 +278,7 @@ exec_print(const json_t *result, FILE *out, FILE *err)
 	exec_print_skipped(result, err);
 	exec_print_granted(result, err);
 	exec_print_denied(result, err);
+	exec_print_changed(result, err);
 	exec_print_repositories(result, err);
 	if (!json_is_true(exec_print_get(result, "files_complete")))
 		(void)fprintf(err,

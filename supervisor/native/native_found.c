@@ -8,65 +8,39 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <limits.h>
-#include <stdio.h>
+#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "supervisor/native/native_gitmark.h"
 #include "supervisor/native/native_step.h"
 
 #define NATIVE_FOUND_MAX 256U
 #define NATIVE_FOUND_DEPTH_MAX 40U
 #define NATIVE_FOUND_NAMES_MAX 400000U
 
-struct native_found_mark {
-	dev_t dev;
-	ino_t ino;
-	struct timespec changed;
-};
-
-/* What says which config git reads there. */
-static const char *const native_found_parts[] = {
-    "", "/config", "/config.worktree", "/commondir"};
-#define NATIVE_FOUND_PARTS \
-	(sizeof(native_found_parts) / sizeof(native_found_parts[0]))
-
 struct native_found_one {
 	char path[NATIVE_VIEW_PATH_MAX];
-	struct native_found_mark marks[NATIVE_FOUND_PARTS];
+	uint64_t mark;
 };
 
 struct native_found {
 	struct native_found_one list[NATIVE_FOUND_MAX];
 	size_t count, names;
+	struct native_gitmark marks;
 	dev_t dev; /* of the root that is walked */
 	bool complete;
 };
 
+/* mark: of the git directory that is there. */
 static void
-native_found_mark(int dir, const char *name, struct native_found_mark *mark_r)
-{
-	struct stat info;
-
-	memset(mark_r, 0, sizeof(*mark_r));
-	if (fstatat(dir, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
-		return;
-	mark_r->dev = info.st_dev;
-	mark_r->ino = info.st_ino;
-	/* A directory changes with every lock git makes in it. */
-	if (!S_ISDIR(info.st_mode))
-		mark_r->changed = info.st_ctim;
-}
-
-static void
-native_found_add(
-    struct native_found *found, int dir, const char *name, const char *path)
+native_found_add(struct native_found *found, const char *path, uint64_t mark)
 {
 	struct native_found_one *one;
-	char part[NAME_MAX + 32];
 
 	if (found->count == NATIVE_FOUND_MAX) {
 		found->complete = false;
@@ -74,20 +48,19 @@ native_found_add(
 	}
 	one = &found->list[found->count++];
 	memcpy(one->path, path, strlen(path) + 1);
-	for (size_t i = 0; i < NATIVE_FOUND_PARTS; i++) {
-		(void)snprintf(
-		    part, sizeof(part), "%s%s", name, native_found_parts[i]);
-		native_found_mark(dir, part, &one->marks[i]);
-	}
+	one->mark = mark;
 }
 
-/* HEAD, objects and refs: git takes it for a repository. */
+/* HEAD, objects and refs, or HEAD and commondir, which names the directory
+ * of the others: git takes it for a repository. */
 static bool
 native_found_bare(int dir)
 {
-	return faccessat(dir, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       faccessat(dir, "objects", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       faccessat(dir, "refs", F_OK, AT_SYMLINK_NOFOLLOW) == 0;
+	if (faccessat(dir, "HEAD", F_OK, AT_SYMLINK_NOFOLLOW) != 0)
+		return false;
+	return faccessat(dir, "commondir", F_OK, AT_SYMLINK_NOFOLLOW) == 0 ||
+	       (faccessat(dir, "objects", F_OK, AT_SYMLINK_NOFOLLOW) == 0 &&
+		   faccessat(dir, "refs", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
 static void native_found_walk(
@@ -102,14 +75,15 @@ native_found_name(struct native_found *found, int dir, const char *above,
 	struct stat info;
 	int fd;
 
-	if (git && depth == 0)
-		return; /* protected, or a placeholder */
 	if (native_step_join(path, above, name) != RESULT_OK) {
 		found->complete = false;
 		return;
 	}
 	if (git) {
-		native_found_add(found, dir, name, path);
+		/* At the top the rest is protected, or a placeholder. */
+		native_found_add(found, path,
+		    depth == 0 ? native_gitmark_added(&found->marks, dir, name)
+			       : native_gitmark_read(&found->marks, dir, name));
 		return;
 	}
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
@@ -119,11 +93,9 @@ native_found_name(struct native_found *found, int dir, const char *above,
 			(void)close(fd);
 		return;
 	}
-	if (native_found_bare(fd)) {
-		native_found_add(found, dir, name, path);
-		(void)close(fd);
-		return;
-	}
+	if (native_found_bare(fd))
+		native_found_add(
+		    found, path, native_gitmark_read(&found->marks, fd, "."));
 	native_found_walk(found, fd, path, depth + 1);
 }
 
@@ -172,11 +144,28 @@ native_found_root(struct native_found *found, const struct native_step *step)
 		return;
 	}
 	found->dev = info.st_dev;
+	if (native_found_bare(fd))
+		native_found_add(found, step->source,
+		    native_gitmark_added(&found->marks, fd, "."));
 	native_found_walk(found, fd, step->source, 0);
 }
 
+/* Nobody outside knows it, so that no change can be made to look like none. */
+static uint64_t
+native_found_key(const struct native_found *before)
+{
+	uint64_t key = 0;
+
+	if (before != NULL)
+		return before->marks.key;
+	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
+		key = (uint64_t)(uintptr_t)&key;
+	return key;
+}
+
 struct native_found *
-native_found_take(const struct native_view *view)
+native_found_take(
+    const struct native_view *view, const struct native_found *before)
 {
 	struct native_found *found;
 
@@ -186,6 +175,8 @@ native_found_take(const struct native_view *view)
 	if (found == NULL)
 		return NULL;
 	found->complete = true;
+	found->marks = (struct native_gitmark){native_found_key(before),
+	    &found->names, NATIVE_FOUND_NAMES_MAX, true};
 	for (size_t i = 0; i < view->count; i++) {
 		const struct native_step *step = &view->steps[i];
 		bool below = false;
@@ -197,6 +188,7 @@ native_found_take(const struct native_view *view)
 		if (step->kind == NATIVE_STEP_BIND_RW && !below)
 			native_found_root(found, step);
 	}
+	found->complete &= found->marks.complete;
 	return found;
 }
 
@@ -208,27 +200,13 @@ native_found_free(struct native_found **found)
 }
 
 static bool
-native_found_same(
-    const struct native_found_mark *one, const struct native_found_mark *other)
-{
-	return one->dev == other->dev && one->ino == other->ino &&
-	       one->changed.tv_sec == other->changed.tv_sec &&
-	       one->changed.tv_nsec == other->changed.tv_nsec;
-}
-
-static bool
 native_found_known(
     const struct native_found *before, const struct native_found_one *one)
 {
 	for (size_t i = 0; before != NULL && i < before->count; i++) {
 		const struct native_found_one *old = &before->list[i];
 
-		bool same = strcmp(old->path, one->path) == 0;
-
-		for (size_t j = 0; j < NATIVE_FOUND_PARTS && same; j++)
-			same =
-			    native_found_same(&old->marks[j], &one->marks[j]);
-		if (same)
+		if (old->mark == one->mark && strcmp(old->path, one->path) == 0)
 			return true;
 	}
 	return false;

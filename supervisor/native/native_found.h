@@ -17,13 +17,14 @@ struct native_found; /* opaque */
 
 /* Looks through each writable directory of a workspace-write view: names
  * .git (any kind), and directories that are bare repositories. Never follows
- * a link or leaves the file system; bounded. NULL: out of memory, or another
- * mode. */
-struct native_found *native_found_take(const struct native_view *view);
+ * a link or leaves the file system; bounded. before: the first look, for the
+ * second. NULL: out of memory, or another mode. */
+struct native_found *native_found_take(
+    const struct native_view *view, const struct native_found *before);
 void native_found_free(struct native_found **found);
 
 /* The next path from *at_r on that before does not have, or not like that
- * (another inode or config); NULL behind the last. Borrowed of after. */
+ * (another inode, config or hook); NULL behind the last. Borrowed of after. */
 const char *native_found_next(const struct native_found *before,
     const struct native_found *after, size_t *at_r);
 /* Nothing was left out. */

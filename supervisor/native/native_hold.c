@@ -164,10 +164,8 @@ native_hold_remove(const struct native_journal_entry *entry)
 	enum result result;
 
 	if (parent < 0)
-		return RESULT_OK;
+		return RESULT_NOT_FOUND;
 	result = native_hold_look(parent, name, entry, &info);
-	if (result == RESULT_NOT_FOUND)
-		return RESULT_OK;
 	if (result != RESULT_OK)
 		return result;
 	if (unlinkat(parent, name, entry->dir ? AT_REMOVEDIR : 0) == 0)

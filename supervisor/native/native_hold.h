@@ -20,8 +20,8 @@ enum result native_hold_make(struct native_journal_entry *entry);
  * RESULT_NOT_FOUND, RESULT_MISMATCH. */
 enum result native_hold_identify(struct native_journal_entry *entry);
 
-/* Removed when it is still what was made; gone is fine. RESULT_MISMATCH: it
- * is another one now, or somebody filled it; it stays. */
+/* Removed when it is still what was made. RESULT_NOT_FOUND: somebody did;
+ * RESULT_MISMATCH: it is another one now, or was filled; it stays. */
 enum result native_hold_remove(const struct native_journal_entry *entry);
 
 /* RESULT_UNSUPPORTED when a placeholder answers to its name in upper case

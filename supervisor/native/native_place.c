@@ -32,6 +32,7 @@ struct native_place {
 	char name[NATIVE_JOURNAL_NAME_MAX]; /* of the journal */
 	int journal;                        /* -1: ended */
 	struct native_journal_entry *entries;
+	bool *lost; /* of each entry: not what it was made, at the end */
 	size_t count;
 	struct native_place_watch *watched;
 	size_t watched_count;
@@ -139,7 +140,8 @@ native_place_plan(struct native_place *place, const struct native_view *view)
 	if (count > NATIVE_JOURNAL_ENTRIES_MAX)
 		return RESULT_TOO_LONG;
 	place->entries = calloc(count + 1, sizeof(*place->entries));
-	if (place->entries == NULL)
+	place->lost = calloc(count + 1, sizeof(*place->lost));
+	if (place->entries == NULL || place->lost == NULL)
 		return RESULT_NO_MEMORY;
 	for (size_t i = 0; i < view->count; i++) {
 		const struct native_step *step = &view->steps[i];
@@ -326,6 +328,21 @@ native_place_compare(struct native_place *place)
 	}
 }
 
+/* Removed, when no other run holds it. False: it was gone, or is not what was
+ * made any more, and with it went the mount that protected its path. */
+static bool
+native_place_let_go(const struct native_journal_entry *entry,
+    const struct native_place_others *others)
+{
+	struct native_journal_entry now = *entry;
+
+	if (entry->ino == 0)
+		return true;
+	if (native_place_is_held(others, entry->dev, entry->ino))
+		return native_hold_identify(&now) == RESULT_OK;
+	return native_hold_remove(entry) == RESULT_OK;
+}
+
 static enum result
 native_place_remove(struct native_place *place, int dir)
 {
@@ -335,15 +352,11 @@ native_place_remove(struct native_place *place, int dir)
 
 	if (result != RESULT_OK)
 		return result;
-	for (size_t i = place->count; i > 0; i--) {
-		const struct native_journal_entry *entry =
-		    &place->entries[i - 1];
-
-		if (entry->ino != 0 &&
-		    !native_place_is_held(&others, entry->dev, entry->ino) &&
-		    native_hold_remove(entry) != RESULT_OK)
-			result = RESULT_MISMATCH;
-	}
+	for (size_t i = place->count; i > 0; i--)
+		place->lost[i - 1] =
+		    !native_place_let_go(&place->entries[i - 1], &others);
+	for (size_t i = 0; i < place->count; i++)
+		result = place->lost[i] ? RESULT_MISMATCH : result;
 	native_place_others_free(&others);
 	(void)unlinkat(dir, place->name, 0);
 	return result;
@@ -372,6 +385,10 @@ native_place_changed(const struct native_place *place, size_t i)
 		if (place->watched[at].changed && i-- == 0)
 			return place->watched[at].path;
 	}
+	for (size_t at = 0; place->lost != NULL && at < place->count; at++) {
+		if (place->lost[at] && i-- == 0)
+			return place->entries[at].path;
+	}
 	return NULL;
 }
 
@@ -382,6 +399,7 @@ native_place_free(struct native_place **place)
 		return;
 	(void)native_place_end(*place);
 	free((*place)->entries);
+	free((*place)->lost);
 	free((*place)->watched);
 	free(*place);
 	*place = NULL;

@@ -25,12 +25,14 @@ enum result native_place_begin(const struct native_view_choice *choice,
 
 /* The run has ended, nothing of it lives: placeholders that nobody else
  * holds are removed. A kill before it leaves them to the next start.
- * RESULT_MISMATCH: one was changed by somebody and stays. */
+ * RESULT_MISMATCH: one was changed or removed by somebody; what was changed
+ * stays. */
 enum result native_place_end(struct native_place *place);
 
 /* After the end: protected paths that are not what they were before, by
  * whatever on the host (a mount holds against the command, not against its
- * user). NULL behind the last one; borrowed. */
+ * user), and placeholders that were taken away or filled. NULL behind the last
+ * one; borrowed. */
 const char *native_place_changed(const struct native_place *place, size_t i);
 
 /* Ends it when that was not done. Accepts NULL, clears. */

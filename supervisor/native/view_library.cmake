@@ -3,7 +3,8 @@
 set(NATIVE ${CMAKE_CURRENT_SOURCE_DIR}/native)
 add_library(supervisor_native_view STATIC
     ${NATIVE}/native_gitconfig.c ${NATIVE}/native_gitplace.c
-    ${NATIVE}/native_gitwords.c ${NATIVE}/native_listing.c ${NATIVE}/native_look.c
+    ${NATIVE}/native_gitmark.c ${NATIVE}/native_gitwords.c
+    ${NATIVE}/native_listing.c ${NATIVE}/native_look.c
     ${NATIVE}/native_given.c ${NATIVE}/native_repository.c
     ${NATIVE}/native_found.c ${NATIVE}/native_hold.c ${NATIVE}/native_homes.c
     ${NATIVE}/native_journal.c ${NATIVE}/native_nested.c ${NATIVE}/native_place.c

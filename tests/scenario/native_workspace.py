@@ -310,6 +310,16 @@ def new_repositories_are_named():
           named == ["deep/bare", "lib/.git", "odd?/.git", "old/.git",
                     "sub/.git"],
           (named, done, done.outcome))
+    done = shell(
+        "printf '#!/bin/sh\\n' > old/.git/hooks/post-index-change && "
+        "mkdir d c c/objects c/refs && echo c > c/config && "
+        "echo 'ref: refs/heads/x' > d/HEAD && echo ../c > d/commondir && "
+        "mkdir -p .git/remotes && echo x > .git/remotes/origin", work=work)
+    named = sorted(os.path.relpath(path, work) for path in
+                   done.outcome["native"]["repositories"])
+    check("a hook, a common directory and a remote are named too",
+          done.code == 0 and named == [".git", "d", "old/.git"],
+          (named, done, done.outcome))
     plain = harness.run(*[word for word in words(
         "workspace-write", work, ("/bin/sh", "-c", "git init -q again"))
         if word != "--json"], env=ENV, timeout=60, cwd=work)
@@ -428,6 +438,54 @@ def what_a_config_names_is_not_written():
                  repository("[core]\n\tfsmonitor = tools/fsm.sh\n"))
 
 
+def waiting(work, state, text, plain):
+    """A run that waits until file "go" is there, then does text."""
+    argv = words("workspace-write", work, (
+        "/bin/sh", "-c", "echo x > waits; while ! test -e go; do sleep 0.05; "
+        "done; " + text + "; true"))
+    one = subprocess.Popen(
+        [word for word in argv if not plain or word != "--json"],
+        env=dict(ENV, AGENTNODE_HOME=state), stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    deadline = time.monotonic() + 20
+    while not os.path.exists(os.path.join(work, "waits")) and \
+            time.monotonic() < deadline:
+        time.sleep(0.02)
+    os.unlink(os.path.join(work, "waits"))
+    return one
+
+
+def what_the_host_takes_away_is_told():
+    """git clean takes placeholders, and each with its mount."""
+    work = os.path.join(HOME, "cleaned")
+    os.makedirs(work)
+    git("init", "-q", work=work)
+    text = "mkdir -p .vscode; echo x > .vscode/tasks.json; echo x > .envrc"
+    for plain in (False, True):
+        one = waiting(work, STATE, text, plain)
+        git("clean", "-fdxq", work=work)
+        put("go", "", work)
+        out, err = one.communicate(timeout=60)
+        wrote = os.path.exists(os.path.join(work, ".envrc"))
+        paths = {os.path.join(work, name) for name in (".vscode", ".envrc")}
+        told = err if plain else json.loads(out)["native"]["protected_changed"]
+        check("git clean beside a run is told, " +
+              ("to a person" if plain else "in the result"),
+              wrote and all(path in told for path in paths), (out, err))
+        git("clean", "-fdxq", work=work)
+    other = os.path.join(HOME, "state2")
+    os.makedirs(other, mode=0o700)
+    first = waiting(work, STATE, "true", False)
+    second = waiting(work, other, "while test -e .envrc; do sleep 0.05; done; "
+                     "echo x > .envrc", False)
+    put("go", "", work)
+    first.communicate(timeout=60)
+    out, err = second.communicate(timeout=60)
+    check("and what a run with another state took for real, and lost",
+          os.path.join(work, ".envrc") in
+          json.loads(out)["native"]["protected_changed"], (out, err))
+
+
 def second_names_hold():
     """A link in an editor's directory, and a second name in an agent's."""
     work = os.path.join(HOME, "names")
@@ -537,6 +595,7 @@ new_repositories_are_named()
 the_root_is_no_repository()
 what_a_config_names_is_not_written()
 second_names_hold()
+what_the_host_takes_away_is_told()
 nothing_else_is_reached()
 a_fresh_folder()
 shutil.rmtree(os.path.join(WORK, "venv"), ignore_errors=True)

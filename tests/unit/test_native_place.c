@@ -239,7 +239,14 @@ what_somebody_put_there_stays(void **unused)
 	put(in(work, ".mcp.json"), "{\"mcpServers\":{}}");
 	assert_int_equal(unlink(in(work, ".envrc")), 0);
 	assert_int_equal(symlink("/etc/passwd", in(work, ".envrc")), 0);
+	/* Taken away for good, and with it the mount that protected it. */
+	assert_int_equal(rmdir(in(work, ".idea")), 0);
 	assert_int_equal(native_place_end(place), RESULT_MISMATCH);
+	for (size_t i = 0; i < 4; i++)
+		assert_non_null(native_place_changed(place, i));
+	assert_string_equal(native_place_changed(place, 0), in(work, ".envrc"));
+	assert_string_equal(native_place_changed(place, 2), in(work, ".idea"));
+	assert_null(native_place_changed(place, 4));
 	native_place_free(&place);
 	assert_int_equal(names(work), 3);
 	assert_true(there("/etc/passwd"));
