@@ -14,6 +14,7 @@
 #include <strings.h>
 #include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "supervisor/native/native_gitmark.h"
@@ -154,13 +155,15 @@ native_found_root(struct native_found *found, const struct native_step *step)
 static uint64_t
 native_found_key(const struct native_found *before)
 {
+	struct timespec now = {0};
 	uint64_t key = 0;
 
 	if (before != NULL)
 		return before->marks.key;
-	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) != sizeof(key))
-		key = (uint64_t)(uintptr_t)&key;
-	return key;
+	if (getrandom(&key, sizeof(key), GRND_NONBLOCK) == sizeof(key))
+		return key;
+	(void)clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_nsec << 32 ^ (uint64_t)getpid();
 }
 
 struct native_found *
