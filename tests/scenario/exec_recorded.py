@@ -5,6 +5,7 @@ the launch record. And the small agentnode hands over what needs more than it
 is linked with, before anything is started."""
 import fcntl
 import os
+import shutil
 import subprocess
 import time
 
@@ -143,6 +144,35 @@ check("plain names do not", done.code == 0
 done, became = programs("--version")
 check("all other words do", done.code == 0 and became[1:] == [WHOLE],
       (done, became))
+
+# --- the reader of what comes of it: only where something does ---------------
+
+# A tree of its own without the reader, so that who starts it is found out.
+BARE = os.path.join(harness.folder(), "bare")
+for part in ("bin", "libexec", "share"):
+    if os.path.isdir(os.path.join(harness.BUILD, part)):
+        shutil.copytree(os.path.join(harness.BUILD, part),
+                        os.path.join(BARE, part), symlinks=True)
+os.unlink(os.path.join(BARE, "libexec", "agentnode", "agentnode-collect"))
+
+
+def unread(*words):
+    return harness.run(os.path.join(BARE, "bin", "agentnode"), "exec",
+                       "--boundary", "native", "--", *words, cwd=case.place,
+                       env=harness.environment(case.home))
+
+
+done = unread("true")
+check("what says and leaves nothing needs no reader", done.code == 0, done)
+for name, words in (("output", "echo said"), ("errors", "echo said >&2"),
+                    ("a file", "echo > $HOME/file"),
+                    ("a directory", "mkdir $HOME/directory"),
+                    ("an output that others hold open",
+                     "sleep 0.2 & echo said & exit 0")):
+    done = unread("sh", "-c", words)
+    check(f"{name}: needs one, and without it is a fault", done.code != 0
+          and "collect_failed: agentnode-collect does not start" in done.err
+          and "said" not in done.out, done)
 
 # --- what has to be loaded before a command starts ----------------------------
 
