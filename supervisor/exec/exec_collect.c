@@ -262,11 +262,11 @@ exec_collect_start(struct exec_collect *collect, struct event_base *base,
 	return exec_collect_begin(collect);
 }
 
-enum result
-exec_collect_watch(struct exec_collect *collect, struct event_base *base,
-    const struct exec_plan *plan, exec_collect_done *done, void *context)
+static enum result
+exec_collect_events(struct exec_collect *collect)
 {
-	exec_collect_ask(collect, base, plan, done, context);
+	struct event_base *base = collect->base;
+
 	collect->nothing =
 	    event_new(base, -1, 0, exec_collect_on_nothing, collect);
 	if (collect->nothing == NULL)
@@ -279,6 +279,21 @@ exec_collect_watch(struct exec_collect *collect, struct event_base *base,
 			return RESULT_NO_MEMORY;
 	}
 	return RESULT_OK;
+}
+
+enum result
+exec_collect_watch(struct exec_collect *collect, struct event_base *base,
+    const struct exec_plan *plan, exec_collect_done *done, void *context)
+{
+	enum result result;
+
+	exec_collect_ask(collect, base, plan, done, context);
+	result = exec_collect_events(collect);
+	if (result != RESULT_OK) {
+		exec_collect_unwatch(collect);
+		collect->over = true; /* nobody waits for it */
+	}
+	return result;
 }
 
 void
