@@ -7,6 +7,8 @@ add_machine_test(mux_link LIBRARIES mux_pure)
 add_machine_test(mux_bridge SOURCES support/mux_pair.c LIBRARIES mux_parts)
 add_machine_test(mux_splice SOURCES support/mux_pair.c LIBRARIES mux_parts)
 add_machine_test(mux_crowd LIBRARIES mux_parts)
+add_confine_test(mux_confine LIBRARIES gate_process
+    SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_calls.c)
 add_fuzz_target(mux_link LIBRARIES mux_pure)
 add_fuzz_target(docker_stream LIBRARIES mux_pure)
 add_fuzz_target(mux_attach LIBRARIES gate_pure)

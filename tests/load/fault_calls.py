@@ -38,7 +38,7 @@ from harness import check
 FAIL_CALL = os.path.join(harness.BUILD, "tests", "fail_call")
 STORIES = {one.name: one for one in (
     fault_world.Native, fault_world.Policy, fault_world.Container,
-    fault_world.Oci, fault_keys.Broker, fault_keys.Keyring, fault_agent.Agent,
+    fault_world.Mux, fault_world.Oci, fault_keys.Broker, fault_keys.Keyring, fault_agent.Agent,
     fault_agent.Server)}
 PLAIN = ("native", "policy", "broker", "keyring")  # no image needed
 DOCUMENT = os.path.join(harness.SOURCE, "docs", "fault-table.md")

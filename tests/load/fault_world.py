@@ -170,6 +170,22 @@ class Container(Exec):
     name, boundary, timeout = "container", "container", 45
 
 
+class Mux(Container):
+    """By frames: the gate and init move the streams, of which one has more
+    than is copied."""
+    name = "mux"
+
+    def __init__(self, image=None):
+        super().__init__(image)
+        self.configure({"sandbox": {"image": image, "wiring": "mux"},
+                        "egress": {"resolver": self.dns.address}})
+
+    def inside(self, allow=True):
+        return ["/bin/sh", "-c", "dd if=/dev/zero bs=300000 count=2 status=none >&2 && "
+                "exec \"$@\"",
+                "sh", *super().inside(allow)]
+
+
 class Oci(Container):
     """The runtime called directly, without an engine. The first run unpacks
     the image."""
