@@ -93,8 +93,8 @@ engine_locate(const struct engine_files *files, const char *run, pid_t *pid_r,
 		return RESULT_OK;
 	*pid_r = 0;
 	(void)snprintf(detail_r, detail_size,
-	    "the container's control group is not on this machine, or init "
-	    "is not alone in it: with sandbox.wiring mux the engine must run "
-	    "here, as this user's or root's");
+	    "the container has no control group of its own on this machine, "
+	    "or init is not alone in it: sandbox.wiring mux finds init by it, "
+	    "which takes an engine that runs here, and without root cgroup v2");
 	return RESULT_NOT_FOUND;
 }
