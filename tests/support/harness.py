@@ -25,7 +25,7 @@ _count = 0
 _folders = []
 _sweeper = None
 _volumes = set()
-_SEALED = re.compile(rb"^sealing .* as (agentnode-pack-\S+)$", re.MULTILINE)
+_SEALED = re.compile(rb"^sealing .* as (agentnode-pack-\S+)\s", re.MULTILINE)
 
 
 def check(name, ok, detail=""):
@@ -107,6 +107,11 @@ def environment(home, **more):
     return env
 
 
+def sealed(said):
+    """Volumes that an installation says it makes are removed at exit."""
+    _volumes.update(name.decode() for name in _SEALED.findall(said))
+
+
 class Result:
     def __init__(self, code, out, err, seconds):
         self.code, self.out, self.err = code, out, err
@@ -136,7 +141,7 @@ def run(*argv, env=None, timeout=60, stdin=None, cwd=None):
         os.killpg(process.pid, signal.SIGKILL)
         out, err = process.communicate()
         code = "timeout"
-    _volumes.update(name.decode() for name in _SEALED.findall(err))
+    sealed(err)
     return Result(code, out.decode("utf-8", "replace"),
                   err.decode("utf-8", "replace"),
                   time.monotonic() - begin)

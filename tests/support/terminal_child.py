@@ -9,6 +9,8 @@ import subprocess
 import termios
 import time
 
+import harness
+
 
 def _take_terminal():
     os.setsid()
@@ -37,6 +39,7 @@ class Terminal:
             if not got:
                 return
             self.shown += got
+            harness.sealed(self.shown)
 
     def expect(self, text, seconds=20):
         """Until the text is shown (once more than before)."""
