@@ -446,7 +446,10 @@ def decisions():
     world.tunnel().close()
     seen = []
     end = time.monotonic() + 5
-    while time.monotonic() < end and len(seen) < 2:
+    # On a slow machine the refusals come in more than one sum.
+    while time.monotonic() < end and (
+            sum(d["count"] for d in seen if d["verdict"] == "deny") < 50
+            or not [d for d in seen if d["verdict"] == "allow"]):
         line = world.drive.process.stdout.readline().decode()
         if line.startswith("decision "):
             seen.append(json.loads(line[9:]))
