@@ -231,8 +231,8 @@ static enum result
 exec_plan_policy(struct exec_plan *plan, const struct exec_request *request)
 {
 	const char *code = "";
-	enum result result = exec_policy_begin(request, plan->input.fd,
-	    plan->scratch, &plan->policy, &code, &plan->run.fault);
+	enum result result = exec_policy_begin(
+	    request, plan->input.fd, &plan->policy, &code, &plan->run.fault);
 
 	return result == RESULT_OK ? RESULT_OK
 				   : exec_plan_fail(plan, result, code, NULL);

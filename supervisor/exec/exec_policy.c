@@ -50,6 +50,17 @@ exec_policy_said(const struct exec_request *request, const char *entry)
 	return false;
 }
 
+/* The caller's, whole or not at all: a shorter one finds other programs. */
+static bool
+exec_policy_own_path(struct exec_policy *policy)
+{
+	const char *path = getenv("PATH");
+	int len = snprintf(policy->path, sizeof(policy->path), "PATH=%s",
+	    path != NULL && path[0] != '\0' ? path : EXEC_POLICY_PATH);
+
+	return len > 0 && (size_t)len < sizeof(policy->path);
+}
+
 static void
 exec_policy_env(struct exec_policy *policy, const struct exec_request *request,
     uint16_t port)
@@ -58,11 +69,10 @@ exec_policy_env(struct exec_policy *policy, const struct exec_request *request,
 	    "ALL_PROXY", "http_proxy", "https_proxy", "all_proxy"};
 	static const char *const fixed[] = {
 	    "LANG=C.UTF-8", "NO_PROXY=", "no_proxy="};
-	const char *path = getenv("PATH");
 	size_t own = 0, count = 0;
 
-	(void)snprintf(policy->own[own++], sizeof(policy->own[0]), "PATH=%s",
-	    path != NULL && path[0] != '\0' ? path : EXEC_POLICY_PATH);
+	if (!exec_policy_said(request, "PATH="))
+		policy->env[count++] = policy->path;
 	(void)snprintf(policy->own[own++], sizeof(policy->own[0]), "HOME=%s",
 	    policy->scratch.path);
 	(void)snprintf(policy->own[own++], sizeof(policy->own[0]), "TMPDIR=%s",
@@ -117,7 +127,9 @@ exec_policy_find(struct exec_policy *policy, const char *word)
 	}
 	for (; *path != '\0'; path += part + (path[part] == ':' ? 1 : 0)) {
 		part = strcspn(path, ":");
-		if (part == 0 || path[0] != '/' || part > 4000U)
+		/* Longer than a path can be: a shell passes over it too. */
+		if (part == 0 || path[0] != '/' ||
+		    part + 1 + strlen(word) >= size)
 			continue;
 		(void)snprintf(
 		    policy->program, size, "%.*s/%s", (int)part, path, word);
@@ -164,11 +176,19 @@ exec_policy_place(struct exec_policy *policy,
 
 enum result
 exec_policy_begin(const struct exec_request *request, int inputs,
-    uint64_t file_size, struct exec_policy *policy_r, const char **code_r,
-    struct json_fault *fault)
+    struct exec_policy *policy_r, const char **code_r, struct json_fault *fault)
 {
 	enum result result;
 
+	*code_r = "bad_args";
+	if (!exec_policy_own_path(policy_r) &&
+	    !exec_policy_said(request, "PATH=")) {
+		json_field_fault(fault,
+		    "PATH is longer than %u bytes: give the command a shorter "
+		    "one with --env PATH=...",
+		    EXEC_POLICY_PATH_MAX - (unsigned)sizeof("PATH="));
+		return RESULT_TOO_LONG;
+	}
 	*code_r = "internal";
 	policy_r->is = true;
 	result = exec_policy_place(policy_r, request, inputs, fault);
@@ -189,7 +209,6 @@ exec_policy_begin(const struct exec_request *request, int inputs,
 	    .argv = policy_r->argv,
 	    .env = policy_r->env,
 	    .cwd = policy_r->scratch.path,
-	    .file_size = file_size,
 	    .stdin_fd = -1};
 	return RESULT_OK;
 }

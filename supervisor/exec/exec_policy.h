@@ -13,12 +13,14 @@
 #include "supervisor/init/init_results.h"
 
 #define EXEC_POLICY_OWN_MAX 12U
+#define EXEC_POLICY_PATH_MAX 32768U /* "PATH=", the caller's, NUL */
 
 struct exec_policy {
 	bool is; /* this is the boundary */
 	struct exec_scratch scratch;
 	int closed;  /* owned: bound and never listened on, so that nothing */
 	int results; /* owned: the write end */
+	char path[EXEC_POLICY_PATH_MAX];
 	char own[EXEC_POLICY_OWN_MAX][EXEC_SCRATCH_PATH_MAX + 16];
 	const char *env[EXEC_POLICY_OWN_MAX + EXEC_REQUEST_ENV_MAX + 1];
 	char program[EXEC_SCRATCH_PATH_MAX];
@@ -29,7 +31,7 @@ struct exec_policy {
 /* Everything before the start; spec's streams are the caller's. code_r is
  * set on failure, fault is a sentence. */
 enum result exec_policy_begin(const struct exec_request *request, int inputs,
-    uint64_t file_size, struct exec_policy *policy_r, const char **code_r,
+    struct exec_policy *policy_r, const char **code_r,
     struct json_fault *fault);
 /* Nothing of it lives: what it left, as a result stream, into results. */
 enum result exec_policy_results(

@@ -118,8 +118,6 @@ host_limit_workload(const struct host_setup *setup, bool is_grouped)
 
 	if (error == 0)
 		error = host_limit_set(RLIMIT_NOFILE, setup->files);
-	if (error == 0 && setup->file_size != 0)
-		error = host_limit_set(RLIMIT_FSIZE, setup->file_size);
 	if (is_grouped || error != 0)
 		return error;
 	/* What it may write to, of each process: not what it reserves, which

@@ -130,7 +130,6 @@ host_plan_limits(struct host_setup *setup, const struct config *config,
 	setup->cpu_milli = (uint32_t)host_plan_least(spec->limits.cpu_milli,
 	    (uint64_t)config_int(config, "sandbox.cpu_milli"));
 	setup->wall_s = spec->limits.wall_s;
-	setup->file_size = spec->file_size;
 	setup->files = HOST_PLAN_FILES;
 }
 

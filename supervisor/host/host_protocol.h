@@ -63,7 +63,7 @@ struct host_record {
 
 struct host_setup {
 	struct host_record record;
-	uint64_t memory, file_size; /* bytes; file_size 0: no limit */
+	uint64_t memory; /* bytes */
 	uint32_t pids, cpu_milli, wall_s, files, flags, spare;
 	char id[24]; /* HOST_ID_MAX of it */
 };

@@ -37,8 +37,7 @@ struct host_spec {
 	const char *const *env;  /* NULL-terminated "K=V": all of it */
 	const char *cwd; /* absolute; HOME and TMPDIR are the caller's */
 	struct sandbox_limits limits;
-	uint64_t file_size;   /* bytes one file may get; 0: no limit */
-	const json_t *record; /* more of the launch record */
+	const json_t *record;            /* more of the launch record */
 	const struct run_secret *secret; /* more of env; or NULL */
 	/* A folder that must hold what this hash says, read in full before
 	 * the start; both or none. A package's own has to be sealed so. */

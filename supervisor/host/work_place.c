@@ -153,9 +153,12 @@ work_place_program(struct work_place_plan *plan, const char *name)
 	if (name[0] == '/')
 		return work_place_there(plan, name, 0);
 	for (size_t i = 0; i < 3; i++) {
-		(void)snprintf(
+		int size = snprintf(
 		    own, WORK_PLACE_OWN_SIZE, "%s/%s", folders[i], name);
-		if (access(own, X_OK) == 0)
+
+		if (size < 0 || size >= (int)WORK_PLACE_OWN_SIZE)
+			plan->is_full = true;
+		else if (access(own, X_OK) == 0)
 			break;
 	}
 	return own;

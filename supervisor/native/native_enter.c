@@ -55,12 +55,10 @@ native_enter_loopback(void)
 	(void)close(fd);
 }
 
-/* Of this network namespace alone; direct mode listens on port 443. */
+/* A setting of the new namespaces, by the host's /proc. */
 static void
-native_enter_ports(void)
+native_enter_zero(const char *path)
 {
-	static const char path[] =
-	    "/proc/sys/net/ipv4/ip_unprivileged_port_start";
 	int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, "0", 1) != 1)
@@ -72,7 +70,11 @@ void
 native_enter_spaces(const struct native_launch *launch)
 {
 	native_enter_loopback();
-	native_enter_ports();
+	/* Of this network namespace alone; direct mode listens on port 443. */
+	native_enter_zero("/proc/sys/net/ipv4/ip_unprivileged_port_start");
+	/* Of this user namespace alone: none in it. Whatever is started, by
+	 * whomever, gets no rights of its own making from the launcher's. */
+	native_enter_zero("/proc/sys/user/max_user_namespaces");
 	if (sethostname(launch->hostname, strlen(launch->hostname)) != 0 ||
 	    setdomainname("(none)", 6) != 0)
 		native_fail("the host name cannot be set", "", errno);

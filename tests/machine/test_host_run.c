@@ -166,22 +166,6 @@ test_host_run_missing(void **state)
 }
 
 static void
-test_host_run_file_size(void **state)
-{
-	struct host_world test;
-
-	(void)state;
-	host_world_open(&test);
-	test.spec.file_size = 65536;
-	host_world_shell(&test, "ulimit -f; head -c 100000 /dev/zero > "
-				"test_host_run_big; wc -c < "
-				"test_host_run_big; rm "
-				"test_host_run_big");
-	assert_string_equal(test.output, "128\n65536\n");
-	host_world_close(&test);
-}
-
-static void
 test_host_run_at_go_stop(struct host_world *test)
 {
 	host_run_stop(test->run, "stopped", "the test says so");
@@ -390,7 +374,6 @@ main(void)
 	    cmocka_unit_test(test_host_run_time),
 	    cmocka_unit_test(test_host_run_growing),
 	    cmocka_unit_test(test_host_run_missing),
-	    cmocka_unit_test(test_host_run_file_size),
 	    cmocka_unit_test(test_host_run_stop),
 	    cmocka_unit_test(test_host_run_keeper_killed),
 	    cmocka_unit_test(test_host_run_guard_killed),

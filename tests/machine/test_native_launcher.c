@@ -3,10 +3,13 @@
  * agentnode-native with records that must not start anything: not sealed,
  * not valid, and sources that are not what was looked at (a link, a device,
  * a socket, another file than before). Each ends with its code and one
- * sentence that names what is wrong.
+ * sentence that names what is wrong. And with one that starts this very
+ * program in init's place, without a filter: no user namespace inside.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <grp.h>
+#include <sched.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -15,8 +18,10 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,6 +32,10 @@
 #include "tests/support/test_folder.h"
 
 #define PROGRAM AGENTNODE_BUILD_DIR "/libexec/agentnode/agentnode-native"
+#define STEPS 5
+#define PAYLOAD "agentnode-init" /* how the launcher names what it starts */
+#define PAYLOAD_EXIT 64          /* and the errno of its unshare */
+#define SOMEBODY 65534
 #define SEALS (F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
 static char place[] = "/tmp/native-launcher-XXXXXX";
@@ -48,7 +57,7 @@ setup(void **state)
 	struct native_launch_step *one;
 
 	(void)state;
-	launch = calloc(1, native_launch_size(1));
+	launch = calloc(1, native_launch_size(STEPS));
 	if (launch == NULL)
 		return -1;
 	launch->magic = NATIVE_LAUNCH_MAGIC;
@@ -94,12 +103,40 @@ record(int seals)
 	return fd;
 }
 
-/* Its exit code; what it said is in said. fd -1: no record at all. */
-static int
-start(int fd)
+/* The launcher in this process, out of the way of the numbers it expects;
+ * who started it need not be able to reach its place. */
+static _Noreturn void
+become(int report, int fd, int init, uid_t uid)
 {
 	char *const argv[] = {(char *)(uintptr_t) "agentnode-native", NULL};
 	char *const env[] = {NULL};
+	int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 64);
+	int err = fcntl(report, F_DUPFD_CLOEXEC, 64);
+	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 64);
+	int own = init < 0 ? -1 : fcntl(init, F_DUPFD_CLOEXEC, 64);
+	int program = fcntl(open(PROGRAM, O_PATH), F_DUPFD_CLOEXEC, 64);
+
+	for (int to = INIT_CONTROL_FD; to < NATIVE_LAUNCH_FD; to++)
+		(void)dup2(null, to);
+	(void)close(NATIVE_LAUNCH_FD);
+	if (high >= 0)
+		(void)dup2(high, NATIVE_LAUNCH_FD);
+	if (own >= 0)
+		(void)dup2(own, INIT_PROGRAM_FD);
+	(void)dup2(err, STDERR_FILENO);
+	if (uid == geteuid() ||
+	    (setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
+		setresuid(uid, uid, uid) == 0))
+		(void)syscall(
+		    SYS_execveat, program, "", argv, env, AT_EMPTY_PATH);
+	_exit(99);
+}
+
+/* Its exit code; what it said is in said. fd -1: no record at all; init -1:
+ * nothing that would be started. */
+static int
+start_as(int fd, int init, uid_t uid)
+{
 	int ends[2], status = 0;
 	ssize_t got;
 	pid_t pid;
@@ -107,21 +144,8 @@ start(int fd)
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
 	pid = fork();
 	assert_true(pid >= 0);
-	if (pid == 0) {
-		/* Out of the way of the numbers the program expects. */
-		int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 64);
-		int err = fcntl(ends[1], F_DUPFD_CLOEXEC, 64);
-		int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 64);
-
-		for (int to = INIT_CONTROL_FD; to < NATIVE_LAUNCH_FD; to++)
-			(void)dup2(null, to);
-		(void)close(NATIVE_LAUNCH_FD);
-		if (high >= 0)
-			(void)dup2(high, NATIVE_LAUNCH_FD);
-		(void)dup2(err, STDERR_FILENO);
-		(void)execve(PROGRAM, argv, env);
-		_exit(99);
-	}
+	if (pid == 0)
+		become(ends[1], fd, init, uid);
 	(void)close(ends[1]);
 	got = read(ends[0], said, sizeof(said) - 1);
 	said[got > 0 ? got : 0] = '\0';
@@ -130,6 +154,12 @@ start(int fd)
 	if (fd >= 0)
 		(void)close(fd);
 	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+static int
+start(int fd)
+{
+	return start_as(fd, -1, geteuid());
 }
 
 static void
@@ -208,6 +238,75 @@ test_replaced(void **state)
 	refused(record(SEALS), "replaced since it was looked at");
 }
 
+static void
+step(uint32_t index, enum native_step_kind kind, const char *target,
+    const char *from)
+{
+	struct native_launch_step *one = &launch->steps[index];
+
+	one->owner = -1;
+	one->step.kind = kind;
+	(void)snprintf(
+	    one->step.target, sizeof(one->step.target), "%s", target);
+	(void)snprintf(one->step.source, sizeof(one->step.source), "%s", from);
+}
+
+/* As the supervisor hands init over: a copy that anybody may start. */
+static int
+own_program(void)
+{
+	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+	int to = memfd_create("payload", MFD_CLOEXEC);
+	struct stat info;
+
+	assert_true(from >= 0 && to >= 0 && fstat(from, &info) == 0);
+	for (off_t left = info.st_size; left > 0;) {
+		ssize_t sent = sendfile(to, from, NULL, (size_t)left);
+
+		assert_true(sent > 0);
+		left -= sent;
+	}
+	assert_int_equal(fchmod(to, 0555), 0);
+	(void)close(from);
+	return to;
+}
+
+static void
+test_inside(void **state)
+{
+	static const uid_t users[] = {0, SOMEBODY};
+	int init = own_program();
+
+	(void)state;
+	step(0, NATIVE_STEP_BIND, "/usr", "/usr");
+	step(1, NATIVE_STEP_LINK, "/lib", "usr/lib");
+	step(2, NATIVE_STEP_LINK, "/lib64", "usr/lib64");
+	step(3, NATIVE_STEP_DEV, "/dev", "");
+	step(4, NATIVE_STEP_PROC, "/proc", "");
+	launch->step_count = STEPS;
+	launch->size = (uint32_t)native_launch_size(STEPS);
+	for (size_t i = 0; i < sizeof(users) / sizeof(users[0]); i++) {
+		int code;
+
+		if (geteuid() != 0 && users[i] != geteuid())
+			continue;
+		launch->rootless = users[i] != 0;
+		code = start_as(record(SEALS), init, users[i]);
+		if (code != PAYLOAD_EXIT + ENOSPC)
+			fail_msg("uid %u: %d, \"%s\"", (unsigned)users[i], code,
+			    said);
+	}
+	(void)close(init);
+}
+
+/* In init's place, with what the launcher left it. */
+static int
+payload(void)
+{
+	return unshare(CLONE_NEWUSER | CLONE_NEWNS) == 0 ? PAYLOAD_EXIT
+							 : PAYLOAD_EXIT + errno;
+}
+
 static int
 group_setup(void **state)
 {
@@ -228,13 +327,16 @@ group_teardown(void **state)
 }
 
 int
-main(void)
+main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_record, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_sources, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_inside, setup, teardown),
 	};
 
+	if (argc > 0 && strcmp(argv[0], PAYLOAD) == 0)
+		return payload();
 	return cmocka_run_group_tests(tests, group_setup, group_teardown);
 }

@@ -135,6 +135,32 @@ out, err = process.communicate(timeout=20)
 check("a signal to us ends it", process.returncode in (125, 137)
       and b"stopped" in err, (process.returncode, err))
 
+# --- policy: nothing is cut ---------------------------------------------------
+
+only = os.path.join(case.place, "only")
+os.mkdir(only)
+with open(os.path.join(only, "at-the-end"), "w", encoding="utf-8") as file:
+    file.write("#!/bin/sh\nawk '/Max file size/ {print $4, $5}' "
+               "/proc/self/limits\necho ${#PATH}\n")
+os.chmod(file.name, 0o755)
+long = ":".join([f"/nonexistent/{'x' * 80}"] * 300
+                + [os.environ["PATH"], only])
+with open("/proc/self/limits", encoding="utf-8") as file:
+    limit = [line.split()[3:5] for line in file if "Max file size" in line][0]
+result = case.run("at-the-end", options=("--boundary", "policy"), PATH=long)
+check("policy: a long PATH is there to its end, and a file may be as large "
+      "as the caller's", result["stdout"]
+      == f"{' '.join(limit)}\n{len(long)}\n", str(result)[:900])
+longer = long + ":" + "y" * 8192
+done = case.call("true", options=("--boundary", "policy"), PATH=longer)
+check("policy: one that does not fit is refused, by its name",
+      done.code == 125 and "bad_args: PATH is longer than 32762" in done.err,
+      done)
+done = case.call("/bin/true", PATH=longer, options=(
+    "--boundary", "policy", "--env", "PATH=/usr/bin"))
+check("policy: and not asked for where another one is named",
+      done.code == 0, done)
+
 # --- what is left ------------------------------------------------------------
 
 check("no container is left", harness.wait_until(
