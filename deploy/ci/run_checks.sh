@@ -139,7 +139,7 @@ json.dump(list(rows.values()), sys.stdout)' \
 no_valgrind=" unit_cgroup_kill unit_engine_leaves unit_image_layout
  unit_init_filter unit_secret machine_audit machine_holder_kill
  machine_key_reader unit_registry unit_native_view
- unit_native_denied unit_native_homes unit_native_place
+ unit_native_cover unit_native_denied unit_native_homes unit_native_place
  unit_native_found unit_native_repository unit_oci_apply unit_peer_crowd
  unit_budget_pair
  machine_host_run machine_host_early machine_mux_crowd

@@ -6,8 +6,10 @@
  */
 #include "supervisor/exec/exec_native.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #define EXEC_NATIVE_SCRATCH "/sandbox-home"
 #define EXEC_NATIVE_DANGER "/tmp" /* which is hidden by it */
@@ -34,12 +36,39 @@ exec_native_mode_name(enum native_mode mode)
 	return exec_native_modes[mode];
 }
 
+/* Of our state what does not lie in AGENTNODE_HOME: the runtime directory
+ * (engine_files.c makes it) and keys that systemd hands over. */
+static size_t
+exec_native_hidden(
+    char runtime_r[NATIVE_VIEW_PATH_MAX], const char *hidden_r[2])
+{
+	const char *given = getenv("XDG_RUNTIME_DIR");
+	const char *keys = getenv("CREDENTIALS_DIRECTORY");
+	size_t count = 0, size = NATIVE_VIEW_PATH_MAX;
+	int len;
+
+	if (geteuid() == 0)
+		len = snprintf(runtime_r, size, "/run/agentnode");
+	else if (given != NULL && given[0] == '/')
+		len = snprintf(runtime_r, size, "%s/agentnode", given);
+	else
+		len = snprintf(runtime_r, size, "/run/user/%lu/agentnode",
+		    (unsigned long)geteuid());
+	/* A longer one could not be made either. */
+	if (len > 0 && (size_t)len < size)
+		hidden_r[count++] = runtime_r;
+	if (keys != NULL && keys[0] == '/')
+		hidden_r[count++] = keys;
+	return count;
+}
+
 enum result
 exec_native_begin(const struct exec_native_choice *choice,
     const char *agentnode, uint64_t scratch_size, struct exec_native *native_r,
     char *fault_r, size_t fault_size)
 {
-	const char *home = getenv("HOME");
+	char runtime[NATIVE_VIEW_PATH_MAX];
+	const char *home = getenv("HOME"), *hidden[2];
 	enum result result;
 	struct native_view_choice view = {.mode = choice->mode,
 	    .workspace = choice->workspace,
@@ -49,6 +78,8 @@ exec_native_begin(const struct exec_native_choice *choice,
 	    .writable_count = choice->writable_count,
 	    .home = home != NULL && home[0] == '/' ? home : "/root",
 	    .agentnode = agentnode,
+	    .hidden = hidden,
+	    .hidden_count = exec_native_hidden(runtime, hidden),
 	    .scratch = EXEC_NATIVE_SCRATCH,
 	    .scratch_size = scratch_size};
 

@@ -7,11 +7,13 @@
 
 #include <errno.h>
 #include <pwd.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #define NATIVE_HOMES_ENTRY_MAX 16384U
 #define NATIVE_HOMES_ABOVE "/home/"
+#define NATIVE_HOMES_DATABASE "/etc/passwd"
 
 /* "/" is the home of users that have none. */
 static enum result
@@ -61,4 +63,43 @@ native_homes_find(const char *chosen, const char *path, uid_t owner,
 		result = native_homes_add(
 		    homes_r, path, above + strcspn(path + above, "/"));
 	return result;
+}
+
+/* The own one by whatever source knows it. */
+static enum result
+native_homes_own(native_homes_visit *visit, void *context)
+{
+	struct native_homes own = {.count = 0};
+	enum result result = native_homes_user(&own, geteuid());
+
+	if (result == RESULT_OK && own.count > 0)
+		result = visit(own.paths[0], geteuid(), context);
+	return result;
+}
+
+enum result
+native_homes_each(native_homes_visit *visit, void *context)
+{
+	char bytes[NATIVE_HOMES_ENTRY_MAX];
+	struct passwd entry, *found = NULL;
+	FILE *file = fopen(NATIVE_HOMES_DATABASE, "re");
+	enum result result = RESULT_OK;
+	bool own = false;
+	int fault = 0;
+
+	if (file == NULL && errno != ENOENT)
+		return RESULT_SYSTEM;
+	while (file != NULL && result == RESULT_OK) {
+		fault = fgetpwent_r(file, &entry, bytes, sizeof(bytes), &found);
+		if (fault != 0)
+			break;
+		own = own || entry.pw_uid == geteuid();
+		result = visit(entry.pw_dir, entry.pw_uid, context);
+	}
+	if (file != NULL)
+		(void)fclose(file);
+	if (result == RESULT_OK && fault != 0 && fault != ENOENT)
+		result = RESULT_SYSTEM;
+	return result == RESULT_OK && !own ? native_homes_own(visit, context)
+					   : result;
 }

@@ -26,4 +26,10 @@ struct native_homes {
 enum result native_homes_find(const char *chosen, const char *path, uid_t owner,
     struct native_homes *homes_r);
 
+/* Every home of /etc/passwd, and the effective user's where it is not in it,
+ * until visit answers with a fault; nothing is looked up. */
+typedef enum result native_homes_visit(
+    const char *home, uid_t user, void *context);
+enum result native_homes_each(native_homes_visit *visit, void *context);
+
 #endif

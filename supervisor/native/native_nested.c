@@ -34,30 +34,38 @@ native_nested_byte(const char *text, size_t left, char *byte_r)
 }
 
 enum result
-native_nested_point(
-    const char *line, size_t len, char path_r[NATIVE_VIEW_PATH_MAX])
+native_nested_word(
+    const char *line, size_t len, int number, char word_r[NATIVE_VIEW_PATH_MAX])
 {
 	size_t at = 0, out = 0;
 
-	for (int word = 0; word < NATIVE_NESTED_FIELD; word++) {
+	for (int word = 0; word < number; word++) {
 		while (at < len && line[at] != ' ')
 			at++;
 		if (at == len)
 			return RESULT_BAD;
 		at++;
 	}
-	if (at == len || line[at] != '/')
-		return RESULT_BAD;
 	while (at < len && line[at] != ' ') {
 		if (line[at] == '\0')
 			return RESULT_BAD;
 		if (out == NATIVE_VIEW_PATH_MAX - 1)
 			return RESULT_TOO_LONG;
-		at += native_nested_byte(line + at, len - at, &path_r[out]);
+		at += native_nested_byte(line + at, len - at, &word_r[out]);
 		out++;
 	}
-	path_r[out] = '\0';
-	return at == len ? RESULT_BAD : RESULT_OK;
+	word_r[out] = '\0';
+	return at == len || out == 0 ? RESULT_BAD : RESULT_OK;
+}
+
+enum result
+native_nested_point(
+    const char *line, size_t len, char path_r[NATIVE_VIEW_PATH_MAX])
+{
+	enum result result =
+	    native_nested_word(line, len, NATIVE_NESTED_FIELD, path_r);
+
+	return result == RESULT_OK && path_r[0] != '/' ? RESULT_BAD : result;
 }
 
 static enum result

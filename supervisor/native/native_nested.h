@@ -19,6 +19,11 @@
 enum result native_nested_point(
     const char *line, size_t len, char path_r[NATIVE_VIEW_PATH_MAX]);
 
+/* The same of any word of it, counted from 0: number, parent, device, root,
+ * mount point. */
+enum result native_nested_word(const char *line, size_t len, int number,
+    char word_r[NATIVE_VIEW_PATH_MAX]);
+
 /* A read-only step for each mount below the root. */
 enum result native_nested_add(
     struct native_step_plan *plan, const struct native_given *root);

@@ -60,6 +60,16 @@ native_step_find(const struct native_view *view, const char *target)
 	return NULL;
 }
 
+const struct native_step *
+native_step_decides(const struct native_view *view, const char *path)
+{
+	for (size_t i = view->count; i > 0; i--) {
+		if (native_step_below(path, view->steps[i - 1].target))
+			return &view->steps[i - 1];
+	}
+	return NULL;
+}
+
 static enum result
 native_step_append(struct native_step_plan *plan, enum native_step_kind kind,
     const char *target, struct native_step **step_r)

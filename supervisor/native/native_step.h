@@ -42,6 +42,10 @@ enum result native_step_join(
 struct native_step *native_step_find(
     const struct native_view *view, const char *target);
 
+/* The step that decides what path is: the last at or above it, or NULL. */
+const struct native_step *native_step_decides(
+    const struct native_view *view, const char *path);
+
 /* What an absolute path is, itself, with no link followed on the way. Its
  * descriptor (O_PATH) goes to fd_r, which may be NULL. RESULT_NOT_FOUND;
  * RESULT_REFUSED: a link on the way; RESULT_SYSTEM. */

@@ -45,6 +45,11 @@ static const char *const native_system_etc[] = {
     "/etc/perl", "/etc/java-8-openjdk", "/etc/java-11-openjdk",
     "/etc/java-17-openjdk", "/etc/java-21-openjdk", "/etc/java-25-openjdk"};
 
+/* Programs and their libraries are there: not one of them can be left out. */
+static const char *const native_system_needed[] = {"/bin", "/lib", "/lib32",
+    "/lib64", "/libx32", "/sbin", "/usr", "/usr/bin", "/usr/lib", "/usr/lib32",
+    "/usr/lib64", "/usr/libexec", "/usr/libx32", "/usr/sbin", "/usr/share"};
+
 /* No workspace below, nor the directory itself. */
 static const char *const native_system_whole[] = {"/bin", "/boot", "/dev",
     "/etc", "/gnu", "/lib", "/lib32", "/lib64", "/libx32", "/nix", "/proc",
@@ -71,6 +76,16 @@ native_system_owns(const char *path)
 	}
 	/* /home/NAME is somebody's home. */
 	return strncmp(path, "/home/", 6) == 0 && strchr(path + 6, '/') == NULL;
+}
+
+bool
+native_system_needs(const char *path)
+{
+	for (size_t i = 0; i < NATIVE_SYSTEM_COUNT(native_system_needed); i++) {
+		if (strcmp(path, native_system_needed[i]) == 0)
+			return true;
+	}
+	return false;
 }
 
 /* Where a link in /etc or / leads, without a look: "..", then names. */

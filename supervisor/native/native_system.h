@@ -24,4 +24,7 @@ enum result native_system_add_all(
 /* A directory of the system: no workspace there, nor above. */
 bool native_system_owns(const char *path);
 
+/* A directory of the system that no command runs without. */
+bool native_system_needs(const char *path);
+
 #endif

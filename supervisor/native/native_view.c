@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "supervisor/native/native_cover.h"
 #include "supervisor/native/native_protect.h"
 #include "supervisor/native/native_given.h"
 #include "supervisor/native/native_step.h"
@@ -162,20 +163,6 @@ native_view_writable(struct native_step_plan *plan,
 	return result;
 }
 
-/* Our own state: not even danger shows it. */
-static enum result
-native_view_hide(
-    struct native_step_plan *plan, const struct native_view_choice *choice)
-{
-	const char *path = plan->view->agentnode;
-	struct stat info;
-
-	if (native_step_below(path, choice->scratch) ||
-	    native_step_look(path, &info, NULL) != RESULT_OK)
-		return RESULT_OK; /* hidden by the scratch, or not there */
-	return native_step_add(plan, NATIVE_STEP_MASK, path, NULL);
-}
-
 enum result
 native_view_make(const struct native_view_choice *choice,
     struct native_view *view_r, char *fault_r, size_t fault_size)
@@ -201,7 +188,7 @@ native_view_make(const struct native_view_choice *choice,
 	     i++)
 		result =
 		    native_view_writable(&plan, choice, choice->writable[i]);
-	if (result == RESULT_OK && choice->mode == NATIVE_DANGER)
-		result = native_view_hide(&plan, choice);
+	if (result == RESULT_OK)
+		result = native_cover_add(&plan, choice);
 	return result;
 }

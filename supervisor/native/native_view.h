@@ -79,8 +79,11 @@ struct native_view_choice {
 	size_t writable_count;
 	const char *home;      /* the invoker's real home */
 	const char *agentnode; /* AGENTNODE_HOME */
-	const char *scratch;   /* target of the scratch tmpfs; with danger a
-				* directory that is there (hidden by it) */
+	/* More of our state, where it is; absolute paths. No view has it. */
+	const char *const *hidden;
+	size_t hidden_count;
+	const char *scratch; /* target of the scratch tmpfs; with danger a
+			      * directory that is there (hidden by it) */
 	uint64_t scratch_size;
 	/* Placeholders of runs that live (native_place): not there. */
 	const struct native_view_held *held;

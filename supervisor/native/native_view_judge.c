@@ -46,17 +46,6 @@ native_view_judge_clean(const struct native_view *view, const char *path,
 	return true;
 }
 
-/* The step that decides: the last one at or above the path. */
-static const struct native_step *
-native_view_judge_step(const struct native_view *view, const char *path)
-{
-	for (size_t i = view->count; i > 0; i--) {
-		if (native_step_below(path, view->steps[i - 1].target))
-			return &view->steps[i - 1];
-	}
-	return NULL;
-}
-
 /* True when a writable directory of the user's lies around the step. */
 static bool
 native_view_judge_users(
@@ -112,7 +101,7 @@ native_view_judge(const struct native_view *view, const char *path, bool write)
 
 	if (!native_view_judge_clean(view, path, clean))
 		return native_view_judge_none;
-	step = native_view_judge_step(view, clean);
+	step = native_step_decides(view, clean);
 	if (step == NULL)
 		return native_view_judge_outside(view, clean, write);
 	switch (step->kind) {

@@ -2,7 +2,7 @@
 # What a command in the native boundary sees, planned: linked by agentnode.
 set(NATIVE ${CMAKE_CURRENT_SOURCE_DIR}/native)
 add_library(supervisor_native_view STATIC
-    ${NATIVE}/native_gitconfig.c ${NATIVE}/native_gitplace.c
+    ${NATIVE}/native_cover.c ${NATIVE}/native_gitconfig.c ${NATIVE}/native_gitplace.c
     ${NATIVE}/native_gitmark.c ${NATIVE}/native_gitwords.c
     ${NATIVE}/native_listing.c ${NATIVE}/native_look.c
     ${NATIVE}/native_given.c ${NATIVE}/native_repository.c

@@ -7,6 +7,7 @@ add_unit_test(native_repository LIBRARIES supervisor_native_view
 add_unit_test(native_found LIBRARIES supervisor_native_view
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/native_view_folder.c)
 add_unit_test(native_homes LIBRARIES supervisor_native_view)
+add_unit_test(native_cover LIBRARIES supervisor_native_view)
 add_unit_test(native_place LIBRARIES supervisor_native_view)
 add_unit_test(native_denied LIBRARIES supervisor_native_approval)
 add_machine_test(native_approval LIBRARIES supervisor_native_approval)

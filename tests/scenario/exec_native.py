@@ -40,6 +40,24 @@ check("without a mode there is the scratch directory alone",
       and "mine" not in result["stdout"]
       and result["native"]["workspace"] == ""
       and result["native"]["mode"] == "read-only", result)
+# A home and a state below /usr, in a mount namespace of the test's own.
+done = harness.run(
+    "unshare", "-m", "sh", "-ec", """
+        mount -t tmpfs ours /usr/local
+        mkdir -p $HOME/.ssh $AGENTNODE_HOME
+        echo below-the-home >$HOME/.ssh/id; chmod -R 755 $HOME
+        echo below-the-state >$AGENTNODE_HOME/key
+        mkdir /usr/local/bin; echo program >/usr/local/bin/a
+        exec "$@" """,
+    "sh", harness.AGENTNODE, "exec", *NATIVE, "--", "sh", "-c",
+    "cat /usr/local/bin/a; ls -a /usr/local/home /usr/local/home/u; "
+    "cat /usr/local/home/u/.ssh/id /usr/local/state/*",
+    env=harness.environment(case.home, HOME="/usr/local/home/u",
+                            AGENTNODE_HOME="/usr/local/state"))
+check("a home and a state below /usr are not seen",
+      done.out.startswith("program\n/usr/local/home:\n.\n..\nu\n\n"
+                          "/usr/local/home/u:\n.\n..\n")
+      and "below-" not in done.out, done)
 result = case.shell("pwd; cat a.txt; echo x >a.txt; echo r >$HOME/result",
                     options=(*NATIVE, "--mode", "read-only"))
 check("read-only shows the workspace and writes nothing in it",
