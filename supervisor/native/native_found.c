@@ -33,7 +33,8 @@ struct native_found {
 	struct native_found_one list[NATIVE_FOUND_MAX];
 	size_t count, names;
 	struct native_gitmark marks;
-	dev_t dev; /* of the root that is walked */
+	const struct native_view *made; /* before a run: placeholders */
+	dev_t dev;                      /* of the root that is walked */
 	bool complete;
 };
 
@@ -64,6 +65,16 @@ native_found_bare(int dir)
 		   faccessat(dir, "refs", F_OK, AT_SYMLINK_NOFOLLOW) == 0);
 }
 
+/* Of ours, made a moment ago: empty. */
+static bool
+native_found_made(const struct native_found *found, const char *path)
+{
+	const struct native_step *step =
+	    found->made != NULL ? native_step_find(found->made, path) : NULL;
+
+	return step != NULL && step->placeholder;
+}
+
 static void native_found_walk(
     struct native_found *found, int dir, const char *path, unsigned depth);
 
@@ -87,6 +98,8 @@ native_found_name(struct native_found *found, int dir, const char *above,
 			       : native_gitmark_read(&found->marks, dir, name));
 		return;
 	}
+	if (depth == 0 && native_found_made(found, path))
+		return;
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &info) != 0 || info.st_dev != found->dev) {
 		found->complete = false;
@@ -178,6 +191,7 @@ native_found_take(
 	if (found == NULL)
 		return NULL;
 	found->complete = true;
+	found->made = before == NULL ? view : NULL;
 	found->marks = (struct native_gitmark){native_found_key(before),
 	    &found->names, NATIVE_FOUND_NAMES_MAX, true};
 	for (size_t i = 0; i < view->count; i++) {

@@ -21,10 +21,18 @@
 #include "supervisor/native/native_homes.h"
 #include "supervisor/native/native_system.h"
 
-/* Below a home: what holds credentials or programs the user starts. */
-static const char *const native_given_private[] = {".aws", ".azure", ".config",
-    ".docker", ".gnupg", ".kube", ".local/bin", ".local/share/keyrings",
-    ".mozilla", ".password-store", ".ssh", ".thunderbird", "bin", "snap"};
+/* Below a home: what holds credentials, or what runs when its user starts a
+ * shell, an editor, an agent or a compiler. */
+static const char *const native_given_private[] = {".agents", ".antigen",
+    ".asdf", ".aws", ".azure", ".bash_it", ".bashrc.d", ".bun", ".cargo",
+    ".claude", ".codex", ".config", ".cursor", ".deno", ".docker", ".emacs.d",
+    ".fzf", ".gemini", ".githooks", ".gnupg", ".gradle", ".kube", ".local/bin",
+    ".local/lib", ".local/share/keyrings", ".local/share/mise", ".m2",
+    ".mozilla", ".npm-global", ".nvm", ".oh-my-bash", ".oh-my-zsh", ".opencode",
+    ".password-store", ".pyenv", ".rbenv", ".rustup", ".sdkman", ".ssh",
+    ".terraform.d", ".thunderbird", ".vim", ".volta", ".vscode",
+    ".vscode-server", ".zinit", ".zplug", ".zprezto", ".zsh", "bin", "go/bin",
+    "snap"};
 
 #define NATIVE_GIVEN_COUNT(list) (sizeof(list) / sizeof((list)[0]))
 
@@ -168,6 +176,20 @@ native_given_inside(const struct native_given *root, const char *path)
 	return false;
 }
 
+/* One that is not there, by the first part of its name: nothing lies in it. */
+static bool
+native_given_missing(const char *home, const char *name)
+{
+	char path[NATIVE_VIEW_PATH_MAX], first[NATIVE_VIEW_PATH_MAX];
+	size_t len = strcspn(name, "/");
+	struct stat info;
+
+	memcpy(first, name, len);
+	first[len] = '\0';
+	return native_step_join(path, home, first) == RESULT_OK &&
+	       lstat(path, &info) != 0 && errno == ENOENT;
+}
+
 /* One home: neither it, nor above it, nor what is private below it. */
 static enum result
 native_given_judge_one(struct native_step_plan *plan, const char *flag,
@@ -181,6 +203,8 @@ native_given_judge_one(struct native_step_plan *plan, const char *flag,
 		    "handed over; name the project's own directory",
 		    flag, root->path);
 	for (size_t i = 0; i < NATIVE_GIVEN_COUNT(native_given_private); i++) {
+		if (native_given_missing(home, native_given_private[i]))
+			continue;
 		if (native_step_join(path, home, native_given_private[i]) ==
 			RESULT_OK &&
 		    (native_given_inside(root, path) ||
@@ -206,9 +230,15 @@ native_given_judge_home(struct native_step_plan *plan, const char *flag,
 		    "%s %s: whose home it could be in is not known: the user "
 		    "database cannot be read",
 		    flag, root->path);
-	for (size_t i = 0; i < homes.count && result == RESULT_OK; i++)
-		result =
-		    native_given_judge_one(plan, flag, homes.paths[i], root);
+	for (size_t i = 0; i < homes.count && result == RESULT_OK; i++) {
+		bool again = false;
+
+		for (size_t j = 0; j < i && !again; j++)
+			again = strcmp(homes.paths[j], homes.paths[i]) == 0;
+		if (!again)
+			result = native_given_judge_one(
+			    plan, flag, homes.paths[i], root);
+	}
 	if (result != RESULT_OK)
 		return result;
 	if (native_given_above(root, choice->agentnode) ||

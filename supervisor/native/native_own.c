@@ -81,7 +81,9 @@ native_own_git(struct native_build *build)
 	native_own_text(build, "/etc/gitconfig",
 	    "[core]\n\texcludesFile = /etc/gitexclude\n", NATIVE_OWN_MADE);
 	native_own_text(build, "/etc/gitexclude",
-	    "/.envrc\n/.mcp.json\n/agentnode.lock\n/HEAD\n/commondir\n/refs\n"
+	    "/.aider.conf.yml\n/opencode.json\n/opencode.jsonc\n"
+	    "/lefthook-local.yml\n/.envrc\n/.mcp.json\n/agentnode.lock\n/"
+	    "HEAD\n/commondir\n/refs\n"
 	    "!/refs/\n/objects\n!/objects/\n",
 	    NATIVE_OWN_MADE);
 }

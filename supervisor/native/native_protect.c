@@ -42,17 +42,25 @@ const struct native_protect_entry native_protect_table[] = {
     {".gitconfig", false, THERE, NULL},
     {".pre-commit-config.yaml", false, THERE, NULL},
     {"lefthook.yml", false, THERE, NULL},
+    {"lefthook-local.yml", false, THERE, NULL}, /* or held beside it */
     /* read by a shell that enters the folder */
     {".envrc", false, ALWAYS, NULL},
     /* read by an editor that opens it: tasks, interpreters, extensions */
     {".vscode", true, ALWAYS, NULL},
     {".idea", true, ALWAYS, NULL},
+    {".helix", true, ALWAYS, NULL},
+    {".zed", true, ALWAYS, NULL},
     {".devcontainer", true, THERE, NULL},
     /* read by an agent that is started in it: hooks, servers, permissions */
     {".claude", true, ALWAYS, NULL},
     {".codex", true, ALWAYS, NULL},
     {".cursor", true, ALWAYS, NULL},
     {".gemini", true, ALWAYS, NULL},
+    {".kiro", true, ALWAYS, NULL},
+    {".opencode", true, ALWAYS, NULL},
+    {"opencode.json", false, ALWAYS, "{}\n"},
+    {"opencode.jsonc", false, ALWAYS, "{}\n"},
+    {".aider.conf.yml", false, ALWAYS, "{}\n"},
     {".agents", true, THERE, NULL},
     {".mcp.json", false, ALWAYS, "{}\n"},
     /* ours: which packages run, with which permissions */
@@ -414,6 +422,7 @@ native_protect_pass(const struct native_protect_walk *from,
 	struct native_protect_walk walk = *from;
 	const struct native_view_choice *choice = walk.choice;
 	enum result result = RESULT_OK;
+	struct stat info;
 
 	for (size_t i = 0; i < native_protect_count && result == RESULT_OK;
 	     i++) {
@@ -426,6 +435,11 @@ native_protect_pass(const struct native_protect_walk *from,
 		walk.path += 5;
 		result = native_protect_walk(&walk);
 	}
+	/* What overrides it is read before it. */
+	if (result == RESULT_OK &&
+	    native_protect_is(&walk, "lefthook.yml", &info))
+		result = native_protect_held_path(
+		    &walk, "lefthook-local.yml", false);
 	if (result == RESULT_OK)
 		result = native_protect_no_repository(&walk, self);
 	if (result == RESULT_OK)

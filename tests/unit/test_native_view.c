@@ -42,9 +42,13 @@ an_empty_workspace_is_held_by_placeholders(void **state)
 	assert_string_equal(users_part(),
 	    "dir \ndir /u\nrw /u/proj\n"
 	    "ro+d /u/proj/.git\nro+ /u/proj/.envrc\nro+d /u/proj/.vscode\n"
-	    "ro+d /u/proj/.idea\nro+d /u/proj/.claude\nro+d /u/proj/.codex\n"
+	    "ro+d /u/proj/.idea\nro+d /u/proj/.helix\nro+d /u/proj/.zed\n"
+	    "ro+d /u/proj/.claude\nro+d /u/proj/.codex\n"
 	    "ro+d /u/proj/.cursor\nro+d /u/proj/.gemini\n"
-	    "ro+ /u/proj/.mcp.json\nro+d /u/proj/.agentnode\n"
+	    "ro+d /u/proj/.kiro\nro+d /u/proj/.opencode\n"
+	    "ro+ /u/proj/opencode.json\nro+ /u/proj/opencode.jsonc\n"
+	    "ro+ /u/proj/.aider.conf.yml\nro+ /u/proj/.mcp.json\nro+d "
+	    "/u/proj/.agentnode\n"
 	    "ro+ /u/proj/agentnode.lock\nro+ /u/proj/HEAD\n");
 }
 
@@ -74,9 +78,13 @@ a_repository_is_pinned_then_sealed(void **state)
 	    "ro+ /u/proj/.git/config.worktree\nro+ /u/proj/.git/commondir\n"
 	    "ro /u/proj/.git/modules\nro /u/proj/.husky\nro /u/proj/.envrc\n"
 	    "ro+d /u/proj/.vscode\n"
-	    "ro+d /u/proj/.idea\nro+d /u/proj/.claude\nro+d /u/proj/.codex\n"
+	    "ro+d /u/proj/.idea\nro+d /u/proj/.helix\nro+d /u/proj/.zed\n"
+	    "ro+d /u/proj/.claude\nro+d /u/proj/.codex\n"
 	    "ro+d /u/proj/.cursor\nro+d /u/proj/.gemini\n"
-	    "ro+ /u/proj/.mcp.json\nro+d /u/proj/.agentnode\n"
+	    "ro+d /u/proj/.kiro\nro+d /u/proj/.opencode\n"
+	    "ro+ /u/proj/opencode.json\nro+ /u/proj/opencode.jsonc\n"
+	    "ro+ /u/proj/.aider.conf.yml\nro+ /u/proj/.mcp.json\nro+d "
+	    "/u/proj/.agentnode\n"
 	    "ro+ /u/proj/agentnode.lock\nro /u/proj/.bashrc\n"
 	    "ro+ /u/proj/commondir\nro+ /u/proj/refs\n"
 	    "ro+d /u/proj/build/out\nro+ /u/proj/key\n");
@@ -186,6 +194,50 @@ no_system_no_home_no_state(void **state)
 	folder("u/.agentnode/runs");
 	refused(at("u/.agentnode/runs"), RESULT_REFUSED, "AGENTNODE_HOME");
 	refused(at("u/proj/../.ssh"), RESULT_REFUSED, "credentials");
+}
+
+/* Below a home: what its user runs, there or a link to elsewhere. */
+static void
+nothing_a_home_runs(void **state)
+{
+	static const char *const names[] = {".cargo", ".claude", ".codex",
+	    ".gemini", ".oh-my-zsh", ".vim", ".vscode", "bin", ".local",
+	    ".local/bin", "go", "go/bin"};
+	char name[64];
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		(void)snprintf(name, sizeof(name), "u/%s", names[i]);
+		folder(name);
+		/* What lies below decides whether the one above may be. */
+		if (strcmp(names[i], ".local") == 0 ||
+		    strcmp(names[i], "go") == 0)
+			continue;
+		refused(at(name), RESULT_REFUSED, "credentials");
+		(void)strcat(name, "/x");
+		folder(name);
+		refused(at(name), RESULT_REFUSED, "credentials");
+	}
+	refused(at("u/.local"), RESULT_REFUSED, "credentials");
+	refused(at("u/go"), RESULT_REFUSED, "credentials");
+	folder("u/dotfiles");
+	folder("u/dotfiles/zsh");
+	assert_int_equal(symlink("dotfiles/zsh", at("u/.zsh")), 0);
+	refused(at("u/dotfiles"), RESULT_REFUSED, "credentials");
+	refused(at("u/dotfiles/zsh"), RESULT_REFUSED, "credentials");
+}
+
+static void
+what_overrides_a_file_is_held_beside_it(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj"));
+
+	(void)state;
+	file("u/proj/lefthook.yml");
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(
+	    strstr(users_part(), "\nro+ /u/proj/lefthook-local.yml\n"));
 }
 
 static void
@@ -357,6 +409,8 @@ main(void)
 	    CASE(the_root_does_not_become_a_repository),
 	    CASE(danger_shows_all_but_our_state),
 	    CASE(no_system_no_home_no_state),
+	    CASE(nothing_a_home_runs),
+	    CASE(what_overrides_a_file_is_held_beside_it),
 	    CASE(no_path_through_a_link),
 	    CASE(what_cannot_be_protected_is_refused),
 	    CASE(flags_that_do_not_fit),
