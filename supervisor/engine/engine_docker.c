@@ -55,7 +55,7 @@ engine_docker_wire(struct sandbox_plan *plan)
 	if (plan->wiring == WIRING_MUX)
 		engine_docker_attach(plan);
 	input->init_word =
-	    input->interactive ? INIT_MUX_WORD : INIT_WORD_VOLUME;
+	    input->interactive ? INIT_MUX_WORD_PASSED : INIT_WORD_VOLUME;
 }
 
 static enum result

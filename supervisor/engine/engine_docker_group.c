@@ -66,7 +66,7 @@ engine_docker_group_prepare(struct sandbox_plan *plan,
 	engine_docker_mount(plan);
 	plan->place = (struct wiring_place){.program_is_there = true};
 	engine_docker_attach(plan);
-	input->init_word = INIT_MUX_WORD;
+	input->init_word = INIT_MUX_WORD_PASSED;
 	result = engine_container_words(plan, fault);
 	if (result == RESULT_OK &&
 	    engine_docker_group_places(plan) != RESULT_OK)

@@ -175,7 +175,8 @@ runtime_probe_dialect(
 	input->entrypoint = INIT_WIRING_PROGRAM;
 	input->owner = try->docker->files.owner;
 	input->interactive = try->by_group;
-	input->init_word = try->by_group ? INIT_MUX_WORD : INIT_WORD_VOLUME;
+	input->init_word =
+	    try->by_group ? INIT_MUX_WORD_PASSED : INIT_WORD_VOLUME;
 	input->mounts[input->mount_count++] =
 	    (struct run_argv_mount){try->slot.volume, INIT_WIRING_DIR};
 }

@@ -100,7 +100,7 @@ init_mux_make(int *control_r, int streams_r[3])
 }
 
 int
-init_mux_start(void)
+init_mux_start(bool passed)
 {
 	int in, out, control = -1, streams[3] = {-1, -1, -1}, error;
 
@@ -126,6 +126,8 @@ init_mux_start(void)
 	if (!mux_bridge_init(&init_mux_bridge, MUX_LINK_INSIDE, in, out,
 		control, streams, init_mux_now()))
 		return EIO;
+	if (passed)
+		mux_bridge_is_passed(&init_mux_bridge);
 	init_mux_on = true;
 	return 0;
 }

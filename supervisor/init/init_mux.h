@@ -10,12 +10,16 @@
 #define SUPERVISOR_INIT_INIT_MUX_H
 
 #include <poll.h>
+#include <stdbool.h>
 
-#define INIT_MUX_WORD "mux" /* the one argument that asks for it */
+/* The one argument that asks for it: the link is read by our gate itself, or
+ * passed on by others, as the shim of Docker's containerd does. */
+#define INIT_MUX_WORD "mux"
+#define INIT_MUX_WORD_PASSED "mux-passed"
 
 /* First of all: makes INIT_CONTROL_FD and the workload's streams, takes
  * standard input and output for the link. 0 or errno. */
-int init_mux_start(void);
+int init_mux_start(bool passed);
 /* Descriptors from here on are the link's; ~0U: there is none. */
 unsigned init_mux_lowest(void);
 

@@ -18,7 +18,8 @@ main(int argc, char **argv)
 {
 	const char *word = argc == 2 ? argv[1] : "";
 	enum init_way way = INIT_WAY_FD;
-	bool mux = strcmp(word, INIT_MUX_WORD) == 0;
+	bool passed = strcmp(word, INIT_MUX_WORD_PASSED) == 0;
+	bool mux = passed || strcmp(word, INIT_MUX_WORD) == 0;
 
 	if (strcmp(word, INIT_GUEST_WORD) == 0)
 		way = INIT_WAY_GUEST;
@@ -30,7 +31,7 @@ main(int argc, char **argv)
 		return INIT_EXIT_START;
 	if (way == INIT_WAY_GUEST && init_guest_start() != 0)
 		return INIT_EXIT_START;
-	if ((way == INIT_WAY_GUEST || mux) && init_mux_start() != 0)
+	if ((way == INIT_WAY_GUEST || mux) && init_mux_start(passed) != 0)
 		return INIT_EXIT_START;
 	return init_run(way);
 }

@@ -57,6 +57,12 @@ mux_bridge_enter(struct mux_bridge *bridge, enum mux_bridge_state state)
 }
 
 void
+mux_bridge_is_passed(struct mux_bridge *bridge)
+{
+	bridge->to_pipe = false;
+}
+
+void
 mux_bridge_close(
     struct mux_bridge *bridge, enum mux_bridge_state state, const char *detail)
 {
@@ -340,9 +346,10 @@ mux_bridge_tick(struct mux_bridge *bridge, uint64_t now_ms)
 {
 	enum mux_link_result result;
 
-	/* Who does not listen does not know what was said. */
+	/* Who does not listen does not know what was said, and says that it
+	 * is there all the same: the other end listens. */
 	if (bridge->arriving.held)
-		bridge->link.heard_ms = now_ms;
+		mux_link_deaf(&bridge->link, now_ms);
 	if (now_ms < bridge->tick_ms)
 		return;
 	result = mux_link_tick(&bridge->link, now_ms, &bridge->tick_ms);

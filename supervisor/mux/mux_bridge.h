@@ -79,6 +79,13 @@ bool mux_bridge_init(struct mux_bridge *bridge, enum mux_link_side side,
  * attached it to a container. */
 void mux_bridge_by_docker(struct mux_bridge *bridge);
 
+/* After it, inside: others read the link and write it on, with a buffer of
+ * their size. Payload is copied into it then: a pipe whose writer set
+ * O_DIRECT (pipe(7)) has packets, splice(2) hands them on as such, and what
+ * of one does not fit a read(2) is lost, so that a workload could say where
+ * a frame begins. */
+void mux_bridge_is_passed(struct mux_bridge *bridge);
+
 /* What to poll for, at most MUX_BRIDGE_POLLS; then, with what poll(2)
  * found, everything that can be done without waiting. timeout_ms_r: when
  * to come back although nothing happened. */

@@ -429,6 +429,16 @@ mux_link_sent(struct mux_stream *stream, uint32_t count)
 	stream->may_send -= count;
 }
 
+void
+mux_link_deaf(struct mux_link *link, uint64_t now_ms)
+{
+	link->heard_ms = now_ms;
+	if (now_ms < link->pinged_ms + MUX_LINK_PING_MS)
+		return;
+	link->say_ping = true;
+	link->pinged_ms = now_ms;
+}
+
 enum mux_link_result
 mux_link_tick(struct mux_link *link, uint64_t now_ms, uint64_t *next_r)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The state of a mux link: streams, windows, what is to be said next. Pure;
- * mux_bridge moves the bytes. Both ends run this and believe each other
- * nothing.
+ * mux_bridge moves the bytes. Both ends run it, neither believes the other.
  *
  * A stream may be sent at most what the other end granted: MUX_LINK_WINDOW
  * from its OPEN on, more by WINDOW as bytes are taken. A stream that uses
@@ -93,8 +92,8 @@ enum mux_link_result mux_link_receive(struct mux_link *link,
 struct mux_stream *mux_link_open(
     struct mux_link *link, enum mux_frame_kind kind, uint16_t number);
 struct mux_stream *mux_link_find(struct mux_link *link, uint32_t id);
-/* Bytes that came have left: they may be granted again. Nothing more is
- * sent on it. It is over both ways; it stays until the other end knows. */
+/* Bytes that came have left: they may be granted again. Nothing more is sent
+ * on it. It is over both ways; it stays until the other end knows. */
 void mux_link_taken(struct mux_stream *stream, uint32_t count);
 void mux_link_eof(struct mux_stream *stream);
 void mux_link_reset(struct mux_stream *stream, enum mux_link_reason reason);
@@ -111,7 +110,8 @@ struct mux_stream *mux_link_turn(struct mux_link *link, uint32_t *most_r);
 void mux_link_sent(struct mux_stream *stream, uint32_t count);
 bool mux_link_may_send(const struct mux_stream *stream);
 
-/* Keepalive; next_r: when to call again. */
+/* Keepalive; next_r: when to call again. deaf: it is not read just now. */
+void mux_link_deaf(struct mux_link *link, uint64_t now_ms);
 enum mux_link_result mux_link_tick(
     struct mux_link *link, uint64_t now_ms, uint64_t *next_r);
 

@@ -101,6 +101,44 @@ test_mux_bridge_order(void **state)
 	    mux_pair_hear(mux_pair_supervisor, INIT_EXPORTED, 0, fds, 0));
 }
 
+/* However long the reader of the output takes: that the host does not listen
+ * meanwhile is no silence. */
+static void
+test_mux_bridge_slow_reader(void **state)
+{
+	size_t want = 150000, got = 0;
+	int fds[2];
+
+	(void)state;
+	for (size_t put = 0; put < want;) {
+		ssize_t done =
+		    write(mux_pair_work[1], mux_pair_bytes + put, want - put);
+
+		assert_true(done > 0);
+		put += (size_t)done;
+		mux_pair_turn();
+	}
+	fd_close(&mux_pair_work[1]);
+	fd_close(&mux_pair_work[2]);
+	mux_pair_say(mux_pair_init, INIT_STATUS, 7, NULL, 0);
+	assert_true(mux_pair_host.arriving.held);
+	for (unsigned i = 0; i < 3 * MUX_LINK_SILENT_MS / 1000; i++) {
+		mux_pair_ahead += 1000;
+		mux_pair_turn();
+	}
+	assert_int_equal(mux_pair_host.state, MUX_BRIDGE_RUNNING);
+	assert_int_equal(mux_pair_inside.state, MUX_BRIDGE_RUNNING);
+	for (int idle = 0; got < want && idle < 100; idle++) {
+		ssize_t done =
+		    read(mux_pair_client[1], mux_pair_got + got, want - got);
+
+		got += done > 0 ? (size_t)done : 0;
+		mux_pair_turn();
+	}
+	assert_int_equal(got, want);
+	assert_true(mux_pair_hear(mux_pair_supervisor, INIT_STATUS, 7, fds, 0));
+}
+
 static void
 test_mux_bridge_trees(void **state)
 {
@@ -355,6 +393,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    TEST(test_mux_bridge_records),
 	    TEST(test_mux_bridge_order),
+	    TEST(test_mux_bridge_slow_reader),
 	    TEST(test_mux_bridge_trees),
 	    TEST(test_mux_bridge_standard),
 	    TEST(test_mux_bridge_connections),

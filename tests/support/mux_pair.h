@@ -22,6 +22,8 @@ extern int mux_pair_supervisor, mux_pair_init, mux_pair_work[3],
     mux_pair_client[3];
 extern uint8_t mux_pair_bytes[MUX_PAIR_BIG], mux_pair_got[MUX_PAIR_BIG];
 
+extern uint64_t mux_pair_ahead; /* of the clock, in milliseconds */
+
 /* Until neither has anything to do. */
 void mux_pair_turn(void);
 int mux_pair_begin(void **state);
