@@ -158,6 +158,9 @@ mux_bridge_fill(struct mux_bridge *bridge)
 		stream = mux_link_turn(&bridge->link, &most);
 		if (stream == NULL)
 			break;
+		/* With its header as much as the daemon reads at once. */
+		if (bridge->chunked && most > MUX_FRAME_HEADER)
+			most -= MUX_FRAME_HEADER;
 		if (MUX_BRIDGE_OUT - bridge->out_len <
 		    MUX_FRAME_HEADER + most) {
 			/* It is its turn still. */

@@ -404,11 +404,8 @@ mux_link_may_send(const struct mux_stream *stream)
 struct mux_stream *
 mux_link_turn(struct mux_link *link, uint32_t *most_r)
 {
-	/* With its header as much as is read at once where others pass it on.
-	 */
-	uint32_t most = (link->used <= MUX_LINK_ALONE ? 2 * MUX_LINK_QUANTUM
-						      : MUX_LINK_QUANTUM) -
-			MUX_FRAME_HEADER;
+	uint32_t most = link->used <= MUX_LINK_ALONE ? 2 * MUX_LINK_QUANTUM
+						     : MUX_LINK_QUANTUM;
 
 	for (unsigned i = 0; i < link->high; i++) {
 		unsigned at = (link->next + i) % link->high;

@@ -2,10 +2,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A workload's standard streams over the mux wiring, with Podman and with
 Docker, against the same program behind `exec -i` and `run -i` of the same
-engine (the floor: nothing of ours in it), and, as the yardstick, against
-inherited descriptors: bytes per second in and out, and the time of one byte
-there and back; then 32 connections of a sandbox at once. All in one run,
-alternating; medians of the rounds; ratios are ours to theirs.
+engine, and behind a connection attached to Docker's daemon (the floor:
+nothing of ours in it), and, as the yardstick, against inherited descriptors:
+bytes per second in and out, and the time of one byte there and back; then 32
+connections of a sandbox at once. All in one run, alternating; medians of the
+rounds; ratios are ours to theirs.
 
 usage: bench_mux.py [--rounds N] [--megabytes M] [--trips N] [--streams N]
 
@@ -13,6 +14,7 @@ Needs root, the sandbox image and dockerd, which it starts for itself. exec
 and run have no walls and no limits here; ours has both."""
 import argparse
 import os
+import socket
 import statistics
 import subprocess
 import sys
@@ -114,6 +116,43 @@ class Way:
         self.process.wait(timeout=30)
 
 
+class Attached(Way):
+    """A connection to the daemon, and what it puts between the bytes."""
+
+    def __init__(self, daemon):
+        made = daemon("create", "--interactive", "--rm", "--log-driver=none",
+                      *Peer.RUN, "--entrypoint=/usr/bin/python3",
+                      daemon.image, "-c", INSIDE).stdout.strip()
+        self.link = socket.socket(socket.AF_UNIX)
+        self.link.connect(daemon.socket)
+        self.link.sendall(
+            b"POST /containers/%s/attach?stream=1&stdin=1&stdout=1 HTTP/1.1"
+            b"\r\nHost: docker\r\nConnection: Upgrade\r\nUpgrade: tcp\r\n"
+            b"Content-Length: 0\r\n\r\n" % made.encode())
+        answer = b""
+        while not answer.endswith(b"\r\n\r\n"):
+            answer += self.link.recv(1)
+        self.to, self.left, self.head = self.link.fileno(), 0, b""
+        daemon("start", made)
+        self.read(1)
+
+    def read(self, count):
+        while count:
+            while self.left == 0:
+                self.head += self.link.recv(8 - len(self.head))
+                if len(self.head) == 8:
+                    self.left = int.from_bytes(self.head[4:], "big")
+                    self.head = b""
+            got = self.link.recv_into(ROOM[:min(self.left, count, 1 << 20)])
+            if got == 0:
+                raise RuntimeError("it ended")
+            count -= got
+            self.left -= got
+
+    def end(self):
+        self.link.close()
+
+
 def home_of(wiring):
     home = harness.folder()
     folder = os.path.join(home, ".agentnode")
@@ -192,8 +231,10 @@ def show(found):
               f" {trip * 1e6:8.0f}")
     for engine in ("podman", "docker"):
         ours = found["mux " + engine]
-        for what in ("exec -i", "run -i"):
-            row = found[f"{engine} {what}"]
+        for what in ("exec -i", "run -i", "attached"):
+            row = found.get(f"{engine} {what}")
+            if row is None:
+                continue
             print(f"mux {engine} to its {what}: in {ours[0] / row[0]:.2f}x, "
                   f"out {ours[1] / row[1]:.2f}x, trip "
                   f"{(ours[2] - row[2]) * 1e6:+.0f} us")
@@ -218,6 +259,7 @@ def begin(ways, peers, daemon):
     ways["mux podman"] = sandbox(home_of("mux"))
     ways["descriptors"] = sandbox(home_of("fd"))
     ways["mux docker"] = sandbox(daemon.home(wiring="mux"), daemon.image)
+    ways["docker attached"] = Attached(daemon)
     for peer in peers:
         ways[peer.engine + " exec -i"] = peer.exec()
         ways[peer.engine + " run -i"] = peer.run()

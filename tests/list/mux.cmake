@@ -6,6 +6,7 @@ add_unit_test(mux_attach LIBRARIES gate_pure)
 add_machine_test(mux_link LIBRARIES mux_pure)
 add_machine_test(mux_bridge SOURCES support/mux_pair.c LIBRARIES mux_parts)
 add_machine_test(mux_splice SOURCES support/mux_pair.c LIBRARIES mux_parts)
+add_machine_test(mux_docker LIBRARIES mux_parts)
 add_machine_test(mux_crowd LIBRARIES mux_parts)
 add_confine_test(mux_confine LIBRARIES gate_process
     SOURCES ${CMAKE_SOURCE_DIR}/tests/support/confine_calls.c)
