@@ -111,8 +111,12 @@ static bool
 mux_host_link(struct mux_host *host)
 {
 	/* As much as they take; less is slower only, and no pipe has one. */
-	for (unsigned i = MUX_HOST_STDIN; i <= MUX_HOST_STDOUT; i++)
-		(void)fcntl(host->fds[i], F_SETPIPE_SZ, MUX_HOST_PIPE);
+	for (unsigned i = MUX_HOST_STDIN; i <= MUX_HOST_STDOUT; i++) {
+		int size = fcntl(host->fds[i], F_GETPIPE_SZ);
+
+		if (size >= 0 && size < MUX_HOST_PIPE)
+			(void)fcntl(host->fds[i], F_SETPIPE_SZ, MUX_HOST_PIPE);
+	}
 	host->linked = mux_bridge_init(&mux_host_bridge, MUX_LINK_HOST,
 	    host->fds[MUX_HOST_LINK_IN], host->fds[MUX_HOST_LINK_OUT],
 	    host->fds[MUX_HOST_CONTROL], &host->fds[MUX_HOST_STDIN],
