@@ -300,10 +300,13 @@ static uint32_t
 mux_link_grant(struct mux_link *link, struct mux_stream *stream)
 {
 	uint32_t share = MUX_LINK_WINDOW + MUX_LINK_POOL / link->used;
+	uint32_t largest = stream->kind == MUX_KIND_CONNECTION
+			       ? MUX_LINK_WINDOW_MOST
+			       : MUX_LINK_WINDOW_STANDARD;
 	uint32_t more = 0, granted;
 
-	if (share > MUX_LINK_WINDOW_MOST)
-		share = MUX_LINK_WINDOW_MOST;
+	if (share > largest)
+		share = largest;
 	if (stream->window < share)
 		more = share - stream->window;
 	if (more > link->pool)

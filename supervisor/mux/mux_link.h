@@ -15,7 +15,8 @@
 #define MUX_LINK_STREAMS 264U
 #define MUX_LINK_CONNECTIONS 256U /* the others are the host's to open */
 #define MUX_LINK_WINDOW 65536U
-#define MUX_LINK_WINDOW_MOST 1048576U
+#define MUX_LINK_WINDOW_MOST 262144U      /* of a connection */
+#define MUX_LINK_WINDOW_STANDARD 1048576U /* of what there is one of */
 #define MUX_LINK_POOL (16U << 20)
 #define MUX_LINK_ANSWERS 512U /* resets that wait to be said */
 #define MUX_LINK_PING_MS 3000U

@@ -106,6 +106,25 @@ test_say(struct mux_link *to, enum mux_frame_type type, uint32_t stream,
 
 /* ---- windows ---- */
 
+/* There is one of it: it may have more than a connection. */
+static void
+test_mux_link_window_standard(void **state)
+{
+	struct mux_stream *host, *inside;
+
+	(void)state;
+	test_connect(&host, &inside);
+	host->kind = MUX_KIND_STDOUT;
+	assert_int_equal(
+	    test_data(&test_host, inside, inside->id, MUX_LINK_WINDOW).event,
+	    MUX_LINK_DATA);
+	mux_link_taken(host, MUX_LINK_WINDOW);
+	(void)test_carry(&test_host, &test_inside);
+	assert_int_equal(host->window, MUX_LINK_WINDOW_STANDARD);
+	assert_int_equal(test_host.pool,
+	    MUX_LINK_POOL - (MUX_LINK_WINDOW_STANDARD - MUX_LINK_WINDOW));
+}
+
 static void
 test_mux_link_window(void **state)
 {
@@ -441,6 +460,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup(test_mux_link_window, test_begin),
+	    cmocka_unit_test_setup(test_mux_link_window_standard, test_begin),
 	    cmocka_unit_test_setup(test_mux_link_stalled_alone, test_begin),
 	    cmocka_unit_test_setup(test_mux_link_turns, test_begin),
 	    cmocka_unit_test_setup(test_mux_link_bounded, test_begin),
