@@ -4,9 +4,8 @@
  * mux_bridge moves the bytes. Both ends run it, neither believes the other.
  *
  * A stream may be sent at most what the other end granted: MUX_LINK_WINDOW
- * from its OPEN on, more by WINDOW as bytes are taken. A stream that uses
- * its window up borrows from a pool, so that all that can ever wait at one
- * end is STREAMS * WINDOW + POOL bytes.
+ * from its OPEN on, more by WINDOW as bytes are taken. One that uses it up
+ * borrows from a pool: at one end wait STREAMS * WINDOW + POOL bytes at most.
  */
 #ifndef SUPERVISOR_MUX_MUX_LINK_H
 #define SUPERVISOR_MUX_MUX_LINK_H
