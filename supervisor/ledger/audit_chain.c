@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "supervisor/ledger/audit_chain.h"
 #include "supervisor/ledger/audit_file.h"
+#include "supervisor/ledger/audit_head_io.h"
 #include "supervisor/ledger/audit_rotate.h"
 #include "supervisor/ledger/audit_seal.h"
 
@@ -84,27 +85,6 @@ audit_chain_unlock(struct audit_chain *chain)
 	(void)flock(chain->head_fd, LOCK_UN);
 }
 
-static enum result
-audit_chain_read_head(struct audit_chain *chain, struct audit_head *head_r,
-    struct json_fault *fault)
-{
-	char block[AUDIT_HEAD_SIZE + 1]; /* one more: a longer file shows */
-	struct json_fault inner = {""};
-	enum result result;
-	size_t len;
-
-	result = audit_file_read(chain->head_fd, 0, block, sizeof(block), &len);
-	if (result != RESULT_OK)
-		return audit_chain_system(
-		    fault, AUDIT_HEAD_FILE, "cannot be read");
-	result = audit_head_read(block, len, head_r, &inner);
-	if (result == RESULT_BAD) {
-		json_field_fault(fault, "%s: %s", AUDIT_HEAD_FILE, inner.text);
-		return RESULT_MISMATCH;
-	}
-	return result; /* RESULT_NOT_FOUND: an empty file */
-}
-
 /* The record that ends where the head says must be the head's. */
 static enum result
 audit_chain_check_last(struct audit_chain *chain, struct json_fault *fault)
@@ -149,38 +129,47 @@ audit_chain_check_last(struct audit_chain *chain, struct json_fault *fault)
 	return result == RESULT_BAD ? RESULT_MISMATCH : result;
 }
 
-/* Move the head; it may lag behind after a power cut, never run ahead. */
+/* Move the head; it may lag behind after a power cut, never run ahead. When
+ * that fails without `failed` the file is as it was. */
 static enum result
 audit_chain_move_head(struct audit_chain *chain, struct audit_head *head)
 {
-	char block[AUDIT_HEAD_SIZE];
 	bool is_rare =
 	    chain->head.link.seq == 0 || chain->head.file != head->file;
-	ssize_t put;
+	enum result result = audit_seal_put(chain->key, head);
 
-	if (audit_seal_put(chain->key, head) != RESULT_OK)
+	if (result == RESULT_OK)
+		result = audit_head_io_write(chain->head_fd, head);
+	/* Which block is on the disk is not known: both must be right, so
+	 * that what the new one names has to stay. */
+	if (result == RESULT_CLOSED ||
+	    (result == RESULT_OK && is_rare && fsync(chain->head_fd) != 0)) {
+		chain->failed = true;
 		return RESULT_SYSTEM;
-	audit_head_write(head, block);
-	do
-		put = pwrite(chain->head_fd, block, sizeof(block), 0);
-	while (put < 0 && errno == EINTR);
-	if (put != (ssize_t)sizeof(block))
-		return RESULT_SYSTEM;
-	if (is_rare && fsync(chain->head_fd) != 0)
+	}
+	if (result != RESULT_OK)
 		return RESULT_SYSTEM;
 	chain->head = *head;
+	chain->is_key_new = false;
 	return RESULT_OK;
+}
+
+static bool
+audit_chain_is_empty(const struct audit_chain *chain)
+{
+	return audit_file_size(chain->dir_fd, 0) == 0 &&
+	       audit_file_size(chain->dir_fd, 1) == 0;
 }
 
 /* A chain that has no record yet gets its head first: from then on a log
  * without head is one that somebody changed. */
 static enum result
-audit_chain_create(
-    struct audit_chain *chain, off_t size, struct json_fault *fault)
+audit_chain_create(struct audit_chain *chain, struct json_fault *fault)
 {
 	struct audit_head head = {.size = 0};
 
-	if (size != 0) {
+	chain->next = chain->head.link;
+	if (!audit_chain_is_empty(chain)) {
 		json_field_fault(fault, "%s is empty, but %s is not",
 		    AUDIT_HEAD_FILE, AUDIT_HEAD_LOG);
 		return RESULT_MISMATCH;
@@ -360,17 +349,15 @@ audit_chain_follow_next(
     struct audit_chain *chain, int64_t now_ms, struct json_fault *fault)
 {
 	char name[AUDIT_HEAD_NAME_MAX];
-	struct stat status;
 	enum result result;
 
-	audit_head_name(chain->head.file + 1, name);
-	if (fstatat(chain->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-	    status.st_size == 0)
+	if (audit_file_size(chain->dir_fd, chain->head.file + 1) == 0)
 		return RESULT_OK;
-	if (chain->pending.len > 0) {
+	if (chain->pending.len > 0 || chain->head.size == 0) {
+		audit_head_name(chain->head.file + 1, name);
 		json_field_fault(fault,
-		    "%s goes on although the file before it has a torn end",
-		    name);
+		    "%s goes on although the file before it %s", name,
+		    chain->head.size == 0 ? "is empty" : "has a torn end");
 		return RESULT_MISMATCH;
 	}
 	result = audit_chain_switch(chain, chain->head.file + 1, fault);
@@ -381,24 +368,27 @@ audit_chain_follow_next(
 	return audit_chain_follow_file(chain, now_ms, fault);
 }
 
-/* The head on disk: sealed by us, or never sealed (*unsealed_r). */
+/* The head on disk: sealed by us, or (*unsealed_r) of an empty chain, or of
+ * one that is older than its key. */
 static enum result
 audit_chain_look(struct audit_chain *chain, struct audit_head *disk_r,
     bool *unsealed_r, struct json_fault *fault)
 {
-	enum result result = audit_chain_read_head(chain, disk_r, fault);
+	enum result result = audit_head_io_read(chain->head_fd, disk_r, fault);
 
-	if (result == RESULT_OK)
-		result = audit_seal_check(chain->key, disk_r);
-	else
+	*unsealed_r = false;
+	if (result != RESULT_OK)
 		return result;
-	*unsealed_r = result == RESULT_NOT_FOUND;
-	if (result == RESULT_MISMATCH)
-		json_field_fault(fault,
-		    "%s is not sealed with this host's key: the end of the "
-		    "chain was written by somebody else",
-		    AUDIT_HEAD_FILE);
-	return result == RESULT_NOT_FOUND ? RESULT_OK : result;
+	result = audit_seal_check(chain->key, disk_r, fault);
+	if (result == RESULT_OK)
+		chain->is_key_new = false;
+	if (result != RESULT_NOT_FOUND)
+		return result;
+	*unsealed_r = true;
+	if (chain->is_key_new ||
+	    (disk_r->link.seq == 0 && audit_chain_is_empty(chain)))
+		return RESULT_OK;
+	return audit_seal_missing(fault);
 }
 
 static enum result
@@ -454,20 +444,14 @@ audit_chain_catch_up(
     struct audit_chain *chain, int64_t now_ms, struct json_fault *fault)
 {
 	struct audit_head disk;
-	bool unsealed = false;
+	bool unsealed;
 	enum result result;
-	struct stat status;
 
 	buffer_clear(&chain->pending);
 	fd_close(&chain->next_fd);
 	result = audit_chain_look(chain, &disk, &unsealed, fault);
-	if (result == RESULT_NOT_FOUND && chain->head.link.seq == 0) {
-		if (fstat(chain->log_fd, &status) != 0)
-			return audit_chain_system(
-			    fault, AUDIT_HEAD_LOG, "cannot be examined");
-		chain->next = chain->head.link;
-		return audit_chain_create(chain, status.st_size, fault);
-	}
+	if (result == RESULT_NOT_FOUND && chain->head.link.seq == 0)
+		return audit_chain_create(chain, fault);
 	if (result == RESULT_NOT_FOUND) {
 		json_field_fault(fault, "%s was emptied", AUDIT_HEAD_FILE);
 		return RESULT_MISMATCH;
@@ -517,21 +501,24 @@ audit_chain_write_all(struct audit_chain *chain, int fd)
 	return RESULT_SYSTEM;
 }
 
-/* Nothing of the batch counts: the files end as before. A line that stays
- * half written is cut by the next catch-up. */
+/* Nothing of the batch counts. cut: the files end as before; a line that
+ * stays half written is cut by the next catch-up. */
 static enum result
-audit_chain_take_back(struct audit_chain *chain, struct json_fault *fault)
+audit_chain_take_back(
+    struct audit_chain *chain, bool cut, struct json_fault *fault)
 {
 	int error = errno;
 
+	buffer_clear(&chain->pending);
 	chain->next = chain->head.link;
-	if (chain->next_fd >= 0)
+	if (cut && chain->next_fd >= 0)
 		(void)!ftruncate(chain->next_fd, 0);
-	else
+	else if (cut)
 		(void)!ftruncate(chain->log_fd, (off_t)chain->head.size);
 	fd_close(&chain->next_fd);
 	errno = error;
-	return audit_chain_system(fault, AUDIT_HEAD_LOG, "cannot be written");
+	return audit_chain_system(
+	    fault, cut ? AUDIT_HEAD_LOG : AUDIT_HEAD_FILE, "cannot be written");
 }
 
 enum result
@@ -541,19 +528,18 @@ audit_chain_commit(struct audit_chain *chain, struct json_fault *fault)
 	struct audit_head head = {.link = chain->next,
 	    .file = chain->head.file + (rotates ? 1 : 0),
 	    .size = (rotates ? 0 : chain->head.size) + chain->pending.len};
-	enum result result = RESULT_SYSTEM;
 
 	if (chain->pending.len == 0)
 		return RESULT_OK;
 	errno = EIO;
-	if (!chain->failed)
-		result = audit_chain_write_all(
-		    chain, rotates ? chain->next_fd : chain->log_fd);
-	if (result == RESULT_OK)
-		result = audit_chain_move_head(chain, &head);
+	if (chain->failed)
+		return audit_chain_take_back(chain, false, fault);
+	if (audit_chain_write_all(
+		chain, rotates ? chain->next_fd : chain->log_fd) != RESULT_OK)
+		return audit_chain_take_back(chain, true, fault);
+	if (audit_chain_move_head(chain, &head) != RESULT_OK)
+		return audit_chain_take_back(chain, !chain->failed, fault);
 	buffer_clear(&chain->pending);
-	if (result != RESULT_OK)
-		return audit_chain_take_back(chain, fault);
 	if (rotates)
 		audit_rotate_end(chain);
 	return RESULT_OK;

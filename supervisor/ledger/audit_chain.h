@@ -27,10 +27,13 @@ struct audit_chain {
 				   * its kind; 0: one file for ever */
 	unsigned max_files;       /* as many are kept, at least 2 */
 	const struct secret *key; /* borrowed; NULL: heads have no seal */
+	bool is_key_new;          /* made in this start: a chain without a
+				   * seal may be from before; until one is */
 	struct audit_head head;   /* where the chain ends, as we know it */
 	struct audit_link next;   /* end including what is pending */
 	struct buffer pending;    /* lines of this batch, not yet written */
-	bool failed; /* a sync failed: what is on disk is unknown */
+	bool failed; /* a sync failed: what is on disk is unknown; nothing is
+		      * written any more */
 };
 
 void audit_chain_init(struct audit_chain *chain);
@@ -47,9 +50,10 @@ void audit_chain_unlock(struct audit_chain *chain);
 /* Under the lock: read what others appended; a torn last line (its writer
  * died in the middle) is cut off and a record `torn_tail` pending instead.
  * RESULT_MISMATCH: the files do not fit each other, or the head has another
- * key's seal (fault says how). Also pending then: `audit_rotated`, the first
- * record of a new file; `chain_adopted`, records whose writer died before it
- * sealed them; `chain_unsealed`, a chain from before there was a key. */
+ * key's seal, or none although there is a key (fault says how). Also pending
+ * then: `audit_rotated`, the first record of a new file; `chain_adopted`,
+ * records whose writer died before it sealed them; `chain_unsealed`, a chain
+ * from before there was a key, where is_key_new. */
 enum result audit_chain_catch_up(
     struct audit_chain *chain, int64_t now_ms, struct json_fault *fault);
 
@@ -57,8 +61,9 @@ enum result audit_chain_catch_up(
 enum result audit_chain_add(struct audit_chain *chain, int64_t now_ms,
     const char *event, const json_t *fields);
 
-/* Under the lock: write the batch, sync, move the head. On a fault the log
- * is cut back to its old end, and nothing of the batch counts. */
+/* Under the lock: write the batch, sync, move the head. On a fault nothing of
+ * the batch counts: the log is cut back to its old end, except where the
+ * head may name what was written already (then `failed`: it stays). */
 enum result audit_chain_commit(
     struct audit_chain *chain, struct json_fault *fault);
 

@@ -63,6 +63,18 @@ audit_file_read(int fd, off_t at, char *bytes_r, size_t size, size_t *len_r)
 	return RESULT_OK;
 }
 
+uint64_t
+audit_file_size(int dir_fd, uint64_t file)
+{
+	char name[AUDIT_HEAD_NAME_MAX];
+	struct stat status;
+
+	audit_head_name(file, name);
+	if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return 0;
+	return (uint64_t)status.st_size;
+}
+
 /* Its seq and prev as they stand there: who reads on checks them. */
 static enum result
 audit_file_link(const char *line, size_t len, struct audit_link *before_r)
@@ -112,15 +124,7 @@ audit_file_before(int fd, struct audit_link *before_r)
 uint64_t
 audit_file_oldest(int dir_fd, uint64_t newest)
 {
-	char name[AUDIT_HEAD_NAME_MAX];
-	struct stat status;
-
-	while (newest > 0) {
-		audit_head_name(newest - 1, name);
-		if (fstatat(dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0 ||
-		    status.st_size == 0)
-			break;
+	while (newest > 0 && audit_file_size(dir_fd, newest - 1) > 0)
 		newest--;
-	}
 	return newest;
 }

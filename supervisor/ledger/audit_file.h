@@ -29,6 +29,9 @@ enum result audit_file_open(int dir_fd, const char *name,
 enum result audit_file_read(
     int fd, off_t at, char *bytes_r, size_t size, size_t *len_r);
 
+/* How long one of the chain's files is; 0 when there is none. */
+uint64_t audit_file_size(int dir_fd, uint64_t file);
+
 /* What its first record follows. RESULT_NOT_FOUND: it is empty;
  * RESULT_MISMATCH: it does not begin with a record. */
 enum result audit_file_before(int fd, struct audit_link *before_r);

@@ -3,6 +3,7 @@
  * The block of audit.head. Called by audit_chain and audit_verify. Pure.
  */
 #include <inttypes.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -40,6 +41,18 @@ audit_head_write(const struct audit_head *head, char block_r[AUDIT_HEAD_SIZE])
 	block_r[AUDIT_HEAD_SIZE - 1] = '\n';
 }
 
+/* Before the first record there is nothing, and behind it something. */
+static bool
+audit_head_fits(int64_t seq, int64_t size, int64_t file, const char *hash)
+{
+	struct audit_link first;
+
+	audit_record_first(&first);
+	return seq > 0
+		   ? size > 0
+		   : size == 0 && file == 0 && strcmp(hash, first.hash) == 0;
+}
+
 enum result
 audit_head_read(const char *block, size_t len, struct audit_head *head_r,
     struct json_fault *fault)
@@ -74,6 +87,9 @@ audit_head_read(const char *block, size_t len, struct audit_head *head_r,
 	    (!digest_is_hex(hash) || (mac[0] != '\0' && !digest_is_hex(mac))))
 		json_field_fault(
 		    fault, "head.hash, head.mac: must be 64 hex digits");
+	if (fault->text[0] == '\0' && !audit_head_fits(seq, size, file, hash))
+		json_field_fault(
+		    fault, "head: its numbers do not fit each other");
 	if (fault->text[0] == '\0') {
 		head_r->link.seq = (uint64_t)seq;
 		head_r->size = (uint64_t)size;

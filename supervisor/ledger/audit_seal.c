@@ -80,17 +80,38 @@ audit_seal_put(const struct secret *key, struct audit_head *head)
 }
 
 enum result
-audit_seal_check(const struct secret *key, const struct audit_head *head)
+audit_seal_check(const struct secret *key, const struct audit_head *head,
+    struct json_fault *fault)
 {
 	char wanted[DIGEST_HEX + 1];
 	enum result result;
 
-	if (key == NULL || head->link.seq == 0)
-		return RESULT_OK;
 	if (head->mac[0] == '\0')
-		return RESULT_NOT_FOUND;
+		return key == NULL ? RESULT_OK : RESULT_NOT_FOUND;
+	if (key == NULL) {
+		json_field_fault(fault,
+		    "%s is sealed, and this host has no " AUDIT_SEAL_KEY_FILE,
+		    AUDIT_HEAD_FILE);
+		return RESULT_MISMATCH;
+	}
 	result = audit_seal_make(key, head, wanted);
 	if (result != RESULT_OK)
 		return result;
-	return strcmp(wanted, head->mac) == 0 ? RESULT_OK : RESULT_MISMATCH;
+	if (strcmp(wanted, head->mac) == 0)
+		return RESULT_OK;
+	json_field_fault(fault,
+	    "%s is not sealed with this host's key: the end of the chain was "
+	    "written by somebody else, or the key was exchanged",
+	    AUDIT_HEAD_FILE);
+	return RESULT_MISMATCH;
+}
+
+enum result
+audit_seal_missing(struct json_fault *fault)
+{
+	json_field_fault(fault,
+	    "%s has no seal, although this host has a key: the end of the "
+	    "chain was written by somebody else",
+	    AUDIT_HEAD_FILE);
+	return RESULT_MISMATCH;
 }

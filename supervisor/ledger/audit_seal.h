@@ -20,9 +20,14 @@ bool audit_seal_is_key(const struct secret *key);
 /* Set head->mac; key NULL: none. */
 enum result audit_seal_put(const struct secret *key, struct audit_head *head);
 
-/* RESULT_OK: sealed with this key, nothing to seal, or no key to ask with;
- * RESULT_NOT_FOUND: there is no seal; RESULT_MISMATCH: another one. */
-enum result audit_seal_check(
-    const struct secret *key, const struct audit_head *head);
+/* RESULT_OK: sealed with this key, or neither seal nor key;
+ * RESULT_NOT_FOUND (without a fault): a key but no seal, which only an empty
+ * chain may have, and one that is older than the key; RESULT_MISMATCH:
+ * another seal, or one and no key. */
+enum result audit_seal_check(const struct secret *key,
+    const struct audit_head *head, struct json_fault *fault);
+
+/* The fault of a seal that should be there: RESULT_MISMATCH. */
+enum result audit_seal_missing(struct json_fault *fault);
 
 #endif

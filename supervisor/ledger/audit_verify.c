@@ -17,12 +17,14 @@
 #include "common/buffer.h"
 #include "common/fd.h"
 #include "supervisor/ledger/audit_file.h"
+#include "supervisor/ledger/audit_head_io.h"
 #include "supervisor/ledger/audit_rotate.h"
 #include "supervisor/ledger/audit_seal.h"
 #include "supervisor/ledger/audit_verify.h"
 
 #define AUDIT_VERIFY_LOCK_TRIES 250U
 #define AUDIT_VERIFY_LOCK_PAUSE_NS 20000000L
+#define AUDIT_VERIFY_PASSES_MAX 8U
 
 struct audit_verify_walk {
 	int dir_fd; /* borrowed */
@@ -30,6 +32,8 @@ struct audit_verify_walk {
 	struct audit_link link;
 	struct audit_link start; /* before the first record that is kept */
 	bool start_named;        /* a rotation says that it ended so */
+	uint64_t oldest;         /* the file that we begin with */
+	uint64_t told;           /* the last record that each was told */
 	uint64_t file;           /* the file that is read */
 	char name[AUDIT_HEAD_NAME_MAX];
 	uint64_t line; /* whole lines of it so far */
@@ -60,39 +64,6 @@ audit_verify_lock(int head_fd)
 	return RESULT_TIMEOUT;
 }
 
-static enum result
-audit_verify_head(struct audit_verify_walk *walk, int head_fd)
-{
-	char block[AUDIT_HEAD_SIZE + 1];
-	struct json_fault inner = {""};
-	enum result result;
-	size_t len;
-
-	if (audit_file_read(head_fd, 0, block, sizeof(block), &len) !=
-	    RESULT_OK)
-		return RESULT_SYSTEM;
-	result = audit_head_read(block, len, &walk->head, &inner);
-	if (result == RESULT_BAD) {
-		json_field_fault(
-		    walk->fault, "%s: %s", AUDIT_HEAD_FILE, inner.text);
-		return RESULT_MISMATCH;
-	}
-	return result;
-}
-
-/* How long a file is; 0 when there is none. */
-static uint64_t
-audit_verify_size(const struct audit_verify_walk *walk, uint64_t file)
-{
-	char name[AUDIT_HEAD_NAME_MAX];
-	struct stat status;
-
-	audit_head_name(file, name);
-	if (fstatat(walk->dir_fd, name, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return 0;
-	return (uint64_t)status.st_size;
-}
-
 /* Under the lock: the head, and how far the newest file goes. A file behind
  * the head's is one whose writer died before it moved the head. */
 static enum result
@@ -106,13 +77,14 @@ audit_verify_snapshot(
 		    walk->fault, "%s is kept locked", AUDIT_HEAD_FILE);
 		return result;
 	}
-	result = audit_verify_head(walk, head_fd);
+	result = audit_head_io_read(head_fd, &walk->head, walk->fault);
+	walk->head_met = walk->head.link.seq == 0;
 	*newest_r = walk->head.file;
-	walk->size = audit_verify_size(walk, *newest_r + 1);
+	walk->size = audit_file_size(walk->dir_fd, *newest_r + 1);
 	if (walk->size > 0)
 		(*newest_r)++;
 	else
-		walk->size = audit_verify_size(walk, *newest_r);
+		walk->size = audit_file_size(walk->dir_fd, *newest_r);
 	(void)flock(head_fd, LOCK_UN);
 	if (result != RESULT_NOT_FOUND)
 		return result;
@@ -123,25 +95,21 @@ audit_verify_snapshot(
 	return RESULT_MISMATCH;
 }
 
+/* Without a seal, although there is a key, is only what is empty. */
 static enum result
 audit_verify_seal(struct audit_verify_walk *walk)
 {
-	enum result result = audit_seal_check(walk->key, &walk->head);
+	struct audit_verify_report *report = walk->report;
+	enum result result =
+	    audit_seal_check(walk->key, &walk->head, walk->fault);
 
-	walk->report->sealed =
-	    result == RESULT_OK && walk->key != NULL && walk->head.link.seq > 0;
-	if (result == RESULT_NOT_FOUND)
-		json_field_fault(walk->fault,
-		    "%s has no seal, although this host has a key: the end of "
-		    "the chain was written by somebody else",
-		    AUDIT_HEAD_FILE);
-	else if (result == RESULT_MISMATCH)
-		json_field_fault(walk->fault,
-		    "%s is not sealed with this host's key: the end of the "
-		    "chain was written by somebody else, or the key was "
-		    "exchanged",
-		    AUDIT_HEAD_FILE);
-	return result == RESULT_NOT_FOUND ? RESULT_MISMATCH : result;
+	report->sealed = result == RESULT_OK && walk->head.mac[0] != '\0';
+	if (result != RESULT_NOT_FOUND)
+		return result;
+	if (walk->head.link.seq == 0 && report->records == 0 &&
+	    report->torn_bytes == 0)
+		return RESULT_OK;
+	return audit_seal_missing(walk->fault);
 }
 
 /* A rotation that dropped files names the record they ended with; files
@@ -190,8 +158,10 @@ audit_verify_count(struct audit_verify_walk *walk, const json_t *record)
 	    strcmp(walk->link.hash, walk->head.link.hash) == 0)
 		walk->head_met = true;
 	audit_verify_rotated(walk, record);
-	if (walk->each != NULL)
+	if (walk->each != NULL && walk->link.seq > walk->told)
 		walk->each(record, walk->context);
+	if (walk->link.seq > walk->told)
+		walk->told = walk->link.seq;
 }
 
 static enum result
@@ -283,7 +253,7 @@ audit_verify_file(struct audit_verify_walk *walk, uint64_t file, bool last)
 		return result;
 	buffer_init(&buffer, AUDIT_RECORD_LINE_MAX + 65536);
 	result = audit_verify_read(walk, fd,
-	    last ? walk->size : audit_verify_size(walk, file), &buffer);
+	    last ? walk->size : audit_file_size(walk->dir_fd, file), &buffer);
 	walk->report->torn_bytes = buffer.len;
 	if (result == RESULT_OK && !last && buffer.len > 0)
 		result = audit_verify_wrong(walk, "has no end");
@@ -301,7 +271,7 @@ audit_verify_end(struct audit_verify_walk *walk)
 		    walk->start.seq + 1);
 		return RESULT_MISMATCH;
 	}
-	if (walk->head.link.seq == 0 || walk->head_met)
+	if (walk->head_met)
 		return RESULT_OK;
 	if (walk->link.seq < walk->head.link.seq)
 		json_field_fault(walk->fault,
@@ -336,19 +306,15 @@ audit_verify_start(struct audit_verify_walk *walk, uint64_t oldest)
 	if (result == RESULT_OK)
 		return RESULT_OK;
 	json_field_fault(walk->fault, "%s does not begin with a record", name);
-	return RESULT_MISMATCH;
+	return result == RESULT_NOT_FOUND ? RESULT_MISMATCH : result;
 }
 
 static enum result
-audit_verify_all(struct audit_verify_walk *walk, int head_fd)
+audit_verify_pass(struct audit_verify_walk *walk, uint64_t newest)
 {
-	uint64_t newest = 0, file;
-	enum result result = audit_verify_snapshot(walk, head_fd, &newest);
+	uint64_t file = walk->oldest;
+	enum result result = audit_verify_start(walk, file);
 
-	if (result != RESULT_OK)
-		return result;
-	file = audit_file_oldest(walk->dir_fd, newest);
-	result = audit_verify_start(walk, file);
 	walk->link = walk->start;
 	walk->report->first = walk->start.seq + 1;
 	for (; result == RESULT_OK && file <= newest; file++)
@@ -356,6 +322,30 @@ audit_verify_all(struct audit_verify_walk *walk, int head_fd)
 	if (result == RESULT_OK)
 		result = audit_verify_end(walk);
 	return result == RESULT_OK ? audit_verify_seal(walk) : result;
+}
+
+/* A rotation may have emptied the oldest file under our eyes: then it is
+ * read anew from the one that is the oldest now. */
+static enum result
+audit_verify_all(struct audit_verify_walk *walk, int head_fd)
+{
+	uint64_t newest = 0;
+	unsigned pass;
+	enum result result;
+
+	for (pass = 1;; pass++) {
+		result = audit_verify_snapshot(walk, head_fd, &newest);
+		if (result != RESULT_OK)
+			return result;
+		walk->oldest = audit_file_oldest(walk->dir_fd, newest);
+		result = audit_verify_pass(walk, newest);
+		if (result != RESULT_MISMATCH ||
+		    pass == AUDIT_VERIFY_PASSES_MAX ||
+		    audit_file_oldest(walk->dir_fd, newest) == walk->oldest)
+			return result;
+		walk->fault->text[0] = '\0';
+		memset(walk->report, 0, sizeof(*walk->report));
+	}
 }
 
 enum result
@@ -377,8 +367,8 @@ audit_verify_files(int dir_fd, const struct secret *key,
 		return RESULT_OK; /* nothing was ever written */
 	result = audit_file_open(
 	    dir_fd, AUDIT_HEAD_FILE, AUDIT_FILE_READ, &head_fd, fault);
-	if (result == RESULT_NOT_FOUND && audit_verify_size(&walk, 0) == 0 &&
-	    audit_verify_size(&walk, 1) == 0)
+	if (result == RESULT_NOT_FOUND && audit_file_size(dir_fd, 0) == 0 &&
+	    audit_file_size(dir_fd, 1) == 0)
 		return RESULT_OK;
 	if (result == RESULT_NOT_FOUND) {
 		json_field_fault(fault, "%s is missing", AUDIT_HEAD_FILE);

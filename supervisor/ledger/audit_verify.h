@@ -29,11 +29,12 @@ struct audit_verify_report {
 	char last_ts[32];
 };
 
-/* Called for each right record in order; record is borrowed. */
+/* Called for each right record in order, once; record is borrowed. Of those
+ * that a rotation drops meanwhile some may be left out. */
 typedef void audit_verify_each(const json_t *record, void *context);
 
 /* dir_fd: the ledger's folder, -1 when there is none (nothing was written).
- * key: the seal is checked with it; NULL: nothing is said of it.
+ * key: the seal is checked with it; NULL: there must be none.
  * RESULT_MISMATCH: the fault names the first wrong line or what is missing
  * at the end. each may be NULL. */
 enum result audit_verify_files(int dir_fd, const struct secret *key,

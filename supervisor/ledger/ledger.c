@@ -317,6 +317,7 @@ ledger_new(struct event_base *base, int dir_fd,
 	ledger->exit_code = IPC_EXIT_OK;
 	audit_chain_init(&ledger->chain);
 	ledger->chain.key = key;
+	ledger->chain.is_key_new = config->is_key_new;
 	ledger->chain.max_size = config->audit_max_size;
 	ledger->chain.max_files = config->audit_max_files;
 	ledger->batch = event_new(base, -1, 0, ledger_on_batch, ledger);

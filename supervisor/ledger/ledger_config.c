@@ -34,7 +34,7 @@ ledger_config_read(const struct ipc_message *message,
     struct ledger_config *config_r, struct json_fault *fault)
 {
 	static const char *const known[] = {"uid", "log_level", "no_landlock",
-	    "audit_max_size", "audit_max_files", NULL};
+	    "audit_max_size", "audit_max_files", "audit_key_new", NULL};
 	const json_t *options = NULL;
 	int64_t uid = 0, max_size = 0, max_files = 2;
 
@@ -47,6 +47,8 @@ ledger_config_read(const struct ipc_message *message,
 	    options, "options", "uid", 0, LEDGER_CONFIG_UID_MAX, &uid, fault);
 	json_field_bool_opt(
 	    options, "options", "no_landlock", &config_r->no_landlock, fault);
+	json_field_bool_opt(
+	    options, "options", "audit_key_new", &config_r->is_key_new, fault);
 	json_field_int_opt(options, "options", "audit_max_size", 0, INT64_MAX,
 	    &max_size, fault);
 	json_field_int_opt(options, "options", "audit_max_files", 2,

@@ -2,9 +2,9 @@
 /*
  * What the supervisor's first message tells the ledger: the "options" of
  * `config`: {"uid":N, "log_level":"info", "no_landlock":false,
- * "audit_max_size":bytes, "audit_max_files":N}, and its
- * descriptors: 0 the log, 1 the ledger's folder, 2 (may be left out: heads
- * are then not sealed) the key of the audit chain.
+ * "audit_max_size":bytes, "audit_max_files":N, "audit_key_new":false}, and
+ * its descriptors: 0 the log, 1 the ledger's folder, 2 (may be left out:
+ * heads are then not sealed) the key of the audit chain.
  */
 #ifndef SUPERVISOR_LEDGER_LEDGER_CONFIG_H
 #define SUPERVISOR_LEDGER_LEDGER_CONFIG_H
@@ -28,6 +28,7 @@ struct ledger_config {
 	enum log_level log_level;
 	bool no_landlock; /* the host's named override */
 	bool has_key;
+	bool is_key_new;         /* made in this start of the supervisor */
 	uint64_t audit_max_size; /* 0: no rotation */
 	unsigned audit_max_files;
 };

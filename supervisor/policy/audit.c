@@ -291,7 +291,8 @@ audit_start_child(
 {
 	static const struct child_handlers handlers = {
 	    audit_on_ready, audit_on_message, audit_on_child_end};
-	struct child_spec spec = {.role = IPC_LEDGER, .config_fd_count = 3};
+	struct child_spec spec = {.role = IPC_LEDGER};
+	struct audit_key key = {-1, false};
 	json_t *body = audit_config_body(fault);
 	int fds[3] = {-1, -1, -1};
 	enum result result;
@@ -302,9 +303,15 @@ audit_start_child(
 	if (result == RESULT_OK)
 		result = audit_folder_open(home, &fds[1], fault);
 	if (result == RESULT_OK)
-		result = audit_key_make_home(home, &fds[2], fault);
+		result = audit_key_home(home, fds[1], &key, fault);
+	if (result == RESULT_OK && key.is_new &&
+	    json_object_set_new(json_object_get(body, "options"),
+		"audit_key_new", json_true()) != 0)
+		result = RESULT_NO_MEMORY;
+	fds[2] = key.fd;
 	spec.config = body;
 	spec.config_fds = fds;
+	spec.config_fd_count = key.fd < 0 ? 2 : 3;
 	if (result == RESULT_OK)
 		result = child_start(
 		    audit->base, &spec, &handlers, audit, &audit->child);

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/ledger/audit_head_io.h"
 #include "supervisor/ledger/audit_seal.h"
 
 static enum result
@@ -61,41 +62,38 @@ audit_key_write(const struct state_dir *home, struct json_fault *fault)
 
 /* Two that begin at once agree on one key. */
 static enum result
-audit_key_make(
-    const struct state_dir *home, int *fd_r, struct json_fault *fault)
+audit_key_make(const struct state_dir *home, int ledger_fd,
+    struct audit_key *key_r, struct json_fault *fault)
 {
 	int lock FD_CLEANUP = -1;
 	enum result result = state_dir_lock(home, &lock, fault);
 
 	if (result == RESULT_OK)
-		result = audit_key_existing(home, fd_r, fault);
+		result = audit_key_existing(home, &key_r->fd, fault);
 	if (result != RESULT_NOT_FOUND)
 		return result;
+	if (audit_head_io_is_sealed(ledger_fd))
+		return RESULT_OK; /* of what is lost; the ledger says so */
 	result = audit_key_write(home, fault);
-	return result == RESULT_OK ? audit_key_existing(home, fd_r, fault)
-				   : result;
+	if (result == RESULT_OK)
+		result = audit_key_existing(home, &key_r->fd, fault);
+	key_r->is_new = result == RESULT_OK;
+	return result;
 }
 
 enum result
-audit_key_open(const struct state_dir *home, bool make, int *fd_r,
+audit_key_home(const char *home, int ledger_fd, struct audit_key *key_r,
     struct json_fault *fault)
-{
-	enum result result = audit_key_existing(home, fd_r, fault);
-
-	if (result != RESULT_NOT_FOUND || !make)
-		return result;
-	return audit_key_make(home, fd_r, fault);
-}
-
-enum result
-audit_key_make_home(const char *home, int *fd_r, struct json_fault *fault)
 {
 	struct state_dir dir;
 	enum result result = state_dir_open(home, STATE_DIR_OURS, &dir, fault);
 
+	*key_r = (struct audit_key){-1, false};
 	if (result != RESULT_OK)
 		return result;
-	result = audit_key_open(&dir, true, fd_r, fault);
+	result = audit_key_existing(&dir, &key_r->fd, fault);
+	if (result == RESULT_NOT_FOUND)
+		result = audit_key_make(&dir, ledger_fd, key_r, fault);
 	state_dir_close(&dir);
 	return result;
 }
@@ -105,7 +103,7 @@ audit_key_load(const struct state_dir *home, struct secret **key_r,
     struct json_fault *fault)
 {
 	int fd FD_CLEANUP = -1;
-	enum result result = audit_key_open(home, false, &fd, fault);
+	enum result result = audit_key_existing(home, &fd, fault);
 
 	*key_r = NULL;
 	if (result != RESULT_OK)

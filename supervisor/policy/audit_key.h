@@ -15,15 +15,17 @@
 #include "common/secret.h"
 #include "supervisor/policy/state_dir.h"
 
-/* The file for reading; make: with a new random key when there is none.
- * RESULT_NOT_FOUND (without a fault): there is none. A file that others may
- * read or write, or that is not ours, is refused. */
-enum result audit_key_open(const struct state_dir *home, bool make, int *fd_r,
-    struct json_fault *fault);
+struct audit_key {
+	int fd;      /* for reading; -1: there is none */
+	bool is_new; /* just made: what is there has no seal of it */
+};
 
-/* The same, made, in the folder of that path. */
-enum result audit_key_make_home(
-    const char *home, int *fd_r, struct json_fault *fault);
+/* The key for the ledger whose folder is ledger_fd (borrowed), made when
+ * there is none, unless that folder's head is sealed: a new key would not fit
+ * it, and the ledger refuses it without one. The caller closes key_r->fd. A
+ * file that others may read or write, or that is not ours, is refused. */
+enum result audit_key_home(const char *home, int ledger_fd,
+    struct audit_key *key_r, struct json_fault *fault);
 
 /* The key itself; *key_r NULL when there is none. Caller frees. */
 enum result audit_key_load(const struct state_dir *home, struct secret **key_r,

@@ -29,6 +29,7 @@
 #include "supervisor/ledger/ledger_confine.h"
 #include "supervisor/ledger/budget_wire.h"
 #include "supervisor/policy/audit.h"
+#include "supervisor/policy/audit_key.h"
 #include "tests/support/test_folder.h"
 
 static char test_audit_home[64];
@@ -107,10 +108,18 @@ test_audit_records(void)
 	int dir_fd = test_audit_open("");
 	struct audit_verify_report report;
 	struct json_fault fault = {""};
+	struct secret *key = NULL;
+	struct state_dir home;
 
-	if (audit_verify_files(dir_fd, NULL, NULL, NULL, &report, &fault) !=
-	    RESULT_OK)
+	if (state_dir_open(test_audit_home, STATE_DIR_OURS, &home, &fault) !=
+		RESULT_OK ||
+	    audit_key_load(&home, &key, &fault) != RESULT_OK ||
+	    audit_verify_files(dir_fd, key, NULL, NULL, &report, &fault) !=
+		RESULT_OK)
 		fail_msg("%s", fault.text);
+	assert_true(report.sealed);
+	state_dir_close(&home);
+	secret_free(&key);
 	fd_close(&dir_fd);
 	return report.records;
 }
@@ -234,6 +243,53 @@ test_audit_tampered(void **state)
 	assert_non_null(strstr(told.detail, "audit.jsonl"));
 	assert_null(audit);
 	/* Without a callback the first write says it. */
+	assert_int_equal(
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    RESULT_OK);
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_MISMATCH);
+	audit_free(&audit);
+	json_decref(fields);
+}
+
+/* The key is gone: no other one is made, and nothing starts. A chain from
+ * before there was a key gets one, in the start that makes it alone. */
+static void
+test_audit_key_gone(void **state)
+{
+	struct audit *audit = test_audit_begin(*state);
+	json_t *fields = json_object();
+	struct audit_head head;
+	char path[128], block[AUDIT_HEAD_SIZE];
+	struct json_fault fault = {""};
+	int fd;
+
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_OK);
+	audit_free(&audit);
+	(void)snprintf(path, sizeof(path), "%s/audit.key", test_audit_home);
+	assert_int_equal(unlink(path), 0);
+	assert_int_equal(
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    RESULT_OK);
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_MISMATCH);
+	audit_free(&audit);
+	assert_int_equal(access(path, F_OK), -1);
+
+	fd = test_audit_open(AUDIT_HEAD_FILE);
+	assert_int_equal(
+	    pread(fd, block, sizeof(block), 0), (ssize_t)sizeof(block));
+	assert_int_equal(
+	    audit_head_read(block, sizeof(block), &head, &fault), RESULT_OK);
+	head.mac[0] = '\0';
+	audit_head_write(&head, block);
+	assert_int_equal(
+	    pwrite(fd, block, sizeof(block), 0), (ssize_t)sizeof(block));
+	audit = test_audit_begin(*state);
+	assert_int_equal(audit_write(audit, "launch", fields), RESULT_OK);
+	audit_free(&audit);
+	assert_int_equal(test_audit_records(), 3); /* and chain_unsealed */
+	assert_int_equal(
+	    pwrite(fd, block, sizeof(block), 0), (ssize_t)sizeof(block));
+	close(fd);
 	assert_int_equal(
 	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
 	    RESULT_OK);
@@ -403,6 +459,7 @@ main(void)
 	    TEST(test_audit_writes),
 	    TEST(test_audit_ledger_dies),
 	    TEST(test_audit_tampered),
+	    TEST(test_audit_key_gone),
 	    TEST(test_audit_bad_home),
 	    TEST(test_audit_budget),
 	    TEST(test_audit_budget_lost),

@@ -205,6 +205,23 @@ def dropped():
     check("as it was", verify(path)["ok"])
 
 
+def refused(path, what, words):
+    """The next run does not start, and says why."""
+    with open(file(path, "audit.jsonl"), "rb") as log:
+        before = log.read()
+    result = refusal(path)
+    with open(file(path, "audit.jsonl"), "rb") as log:
+        check(f"{what}: the next run writes nothing and says why",
+              result.code != 0 and log.read() == before
+              and words in logged(path), result)
+
+
+def logged(path):
+    with open(os.path.join(path, ".agentnode", "log",
+                           "agentnode-ledger.jsonl"), encoding="utf-8") as log:
+        return log.read().splitlines()[-1]
+
+
 def rewritten():
     """Somebody who has the folder writes the chain anew, with every hash."""
     path, forger = home(), home()
@@ -226,17 +243,24 @@ def rewritten():
                               sort_keys=True).ljust(255) + "\n")
     answer = verify(path, 1)
     check("without a seal", "has no seal" in answer["detail"], answer)
+    refused(path, "without a seal", "has no seal")
+    with open(file(path, "audit.head"), "w", encoding="utf-8") as head:
+        block = {"hash": "0" * 64, "seq": 0, "size": 0, "v": 1}
+        head.write(json.dumps(block, separators=(",", ":")).ljust(255) + "\n")
+    answer = verify(path, 1)
+    check("the head of an empty chain before a log",
+          "has no seal" in answer["detail"], answer)
+    refused(path, "the head of an empty chain", "has no seal")
     for name in ("audit.jsonl", "audit.head"):
         shutil.copyfile(file(path, name + ".saved"), file(path, name))
     check("as it was", verify(path)["ok"])
     key = os.path.join(path, ".agentnode", "audit.key")
     os.rename(key, key + ".saved")
-    answer = verify(path)
-    check("without the key: nothing is said of the seal",
-          answer["ok"] and not answer["sealed"], answer)
-    refusal(path)
-    check("a new key does not take over a sealed chain",
-          not verify(path, 1)["ok"])
+    answer = verify(path, 1)
+    check("a seal, and no key", "no audit.key" in answer["detail"]
+          and not answer["sealed"], answer)
+    refused(path, "without the key", "no audit.key")
+    check("no other key is made", not os.path.exists(key))
     os.rename(key + ".saved", key)
     os.chmod(key, 0o644)
     result = agentnode(path, "audit", "verify")
