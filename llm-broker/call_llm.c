@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "llm-broker/call_json.h"
+#include "llm-broker/field_rule.h"
 
 #define CALL_LLM_SYSTEM "system"
 
@@ -46,6 +47,25 @@ call_llm_check(const json_t *object, struct call_fault *fault)
 	}
 }
 
+/* Before anything is made of them: more than the run may ever ask. */
+static void
+call_llm_measure(
+    const json_t *messages, uint64_t most, struct call_fault *fault)
+{
+	const json_t *message;
+	uint64_t count = 0;
+	size_t i;
+
+	json_array_foreach(messages, i, message)
+	{
+		count +=
+		    field_rule_characters(json_object_get(message, "content"));
+	}
+	if (count > most)
+		call_fault_set(
+		    fault, CALL_BUDGET_EXCEEDED, 0, "input_chars of this run");
+}
+
 static bool
 call_llm_is_system(const json_t *message)
 {
@@ -53,26 +73,48 @@ call_llm_is_system(const json_t *message)
 		   CALL_LLM_SYSTEM) == 0;
 }
 
-/* The system messages, one behind the other; NULL: none. */
+/* What was joined, or NULL: not all of it is there. */
 static json_t *
-call_llm_system(const json_t *messages)
+call_llm_joined(struct buffer *text, enum result result)
 {
-	json_t *text = NULL, *message, *content, *joined;
+	json_t *joined = NULL;
+
+	if (result == RESULT_OK)
+		joined = json_stringn(
+		    (const char *)buffer_bytes_borrow(text), text->len);
+	buffer_free(text);
+	return joined;
+}
+
+/* The system messages, one behind the other; *text_r NULL: none. False: out
+ * of memory. */
+static bool
+call_llm_system(const json_t *messages, json_t **text_r)
+{
+	json_t *message, *content;
+	enum result result = RESULT_OK;
+	struct buffer text;
+	bool is_first = true;
 	size_t i;
 
+	*text_r = NULL;
+	buffer_init(&text, SIZE_MAX / 2);
 	json_array_foreach(messages, i, message)
 	{
-		if (!call_llm_is_system(message))
+		if (!call_llm_is_system(message) || result != RESULT_OK)
 			continue;
 		content = json_object_get(message, "content");
-		joined = text == NULL
-			     ? json_incref(content)
-			     : json_sprintf("%s\n\n%s", json_string_value(text),
-				   json_string_value(content));
-		json_decref(text);
-		text = joined;
+		if (!is_first)
+			result = buffer_append_text(&text, "\n\n");
+		if (result == RESULT_OK)
+			result = buffer_append_text(
+			    &text, json_string_value(content));
+		is_first = false;
 	}
-	return text;
+	if (is_first)
+		return true;
+	*text_r = call_llm_joined(&text, result);
+	return *text_r != NULL;
 }
 
 /* One message as Gemini's content. */
@@ -86,11 +128,13 @@ call_llm_gemini_content(const char *role, const json_t *text)
 static json_t *
 call_llm_gemini(const json_t *messages)
 {
-	json_t *contents = json_array(), *system = call_llm_system(messages);
-	json_t *message;
+	json_t *contents, *system, *message;
 	const char *role;
 	size_t i;
 
+	if (!call_llm_system(messages, &system))
+		return NULL;
+	contents = json_array();
 	json_array_foreach(messages, i, message)
 	{
 		if (call_llm_is_system(message))
@@ -111,16 +155,18 @@ call_llm_gemini(const json_t *messages)
 static json_t *
 call_llm_anthropic(const json_t *messages)
 {
-	json_t *rest = json_array(), *message;
+	json_t *rest, *system, *message;
 	size_t i;
 
+	if (!call_llm_system(messages, &system))
+		return NULL;
+	rest = json_array();
 	json_array_foreach(messages, i, message)
 	{
 		if (!call_llm_is_system(message))
 			(void)json_array_append(rest, message);
 	}
-	return json_pack("{s:o, s:o*}", "messages", rest, "system",
-	    call_llm_system(messages));
+	return json_pack("{s:o, s:o*}", "messages", rest, "system", system);
 }
 
 /* Set a whole number at a path of one or two names. */
@@ -183,8 +229,8 @@ call_llm_release(char *dump)
 }
 
 void
-call_llm_compose(const struct call_target *target, struct buffer *body,
-    struct call_fault *fault)
+call_llm_compose(const struct call_target *target, uint64_t input_chars,
+    struct buffer *body, struct call_fault *fault)
 {
 	char detail[128] = "", *text = NULL;
 	json_t *object, *request = NULL;
@@ -195,6 +241,9 @@ call_llm_compose(const struct call_target *target, struct buffer *body,
 		return;
 	}
 	call_llm_check(object, fault);
+	if (fault->code == CALL_OK)
+		call_llm_measure(
+		    json_object_get(object, "messages"), input_chars, fault);
 	if (fault->code == CALL_OK)
 		request = call_llm_request(
 		    target, json_object_get(object, "messages"));
@@ -214,8 +263,9 @@ call_llm_compose(const struct call_target *target, struct buffer *body,
 static json_t *
 call_llm_join(const json_t *parts)
 {
+	enum result result = RESULT_OK;
 	struct buffer text;
-	json_t *part, *joined;
+	json_t *part;
 	const char *piece;
 	size_t i;
 
@@ -223,14 +273,11 @@ call_llm_join(const json_t *parts)
 	json_array_foreach(parts, i, part)
 	{
 		piece = json_string_value(json_object_get(part, "text"));
-		if (piece != NULL &&
+		if (piece != NULL && result == RESULT_OK &&
 		    !json_is_true(json_object_get(part, "thought")))
-			(void)buffer_append_text(&text, piece);
+			result = buffer_append_text(&text, piece);
 	}
-	joined =
-	    json_stringn((const char *)buffer_bytes_borrow(&text), text.len);
-	buffer_free(&text);
-	return joined;
+	return call_llm_joined(&text, result);
 }
 
 /* The text of an answer as a JSON text; NULL: there is none. */

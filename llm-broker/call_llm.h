@@ -20,9 +20,10 @@
 #define CALL_LLM_MESSAGES_MAX 256U
 
 /* Replace the agent's bytes in body by the provider's request. target has
- * the default provider, its chat row and the model. */
-void call_llm_compose(const struct call_target *target, struct buffer *body,
-    struct call_fault *fault);
+ * the default provider, its chat row and the model. input_chars is the run's
+ * limit: with more nothing is composed. */
+void call_llm_compose(const struct call_target *target, uint64_t input_chars,
+    struct buffer *body, struct call_fault *fault);
 
 /* One whole JSON answer with status 200 to the agent's JSON, appended to
  * out. RESULT_BAD: it has no text (tell upstream_bad). */

@@ -170,8 +170,9 @@ call_request_judge(struct call_request *request)
 	buffer_free(&request->stage);
 	request->body.max += CALL_POLICY_SPLICE_MAX;
 	if (request->target.is_call_llm)
-		call_llm_compose(
-		    &request->target, &request->body, &request->fault);
+		call_llm_compose(&request->target,
+		    call_request_limits(request)->input_chars, &request->body,
+		    &request->fault);
 	if (request->fault.code != CALL_OK)
 		memset(&policy, 0, sizeof(policy));
 	else if (request->target.path->body == NULL)

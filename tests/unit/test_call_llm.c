@@ -11,6 +11,7 @@
 #include <cmocka.h>
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "llm-broker/call_llm.h"
@@ -197,6 +198,96 @@ test_call_llm_answer(void **state)
 	buffer_free(&out);
 }
 
+/* What jansson asked for, in all. */
+static size_t test_call_llm_asked;
+
+static void *
+test_call_llm_malloc(size_t size)
+{
+	test_call_llm_asked += size;
+	return malloc(size);
+}
+
+#define TEST_CALL_LLM_MANY 255
+#define TEST_CALL_LLM_TEXT (64U << 10)
+
+/* {"messages":[..]}: as many system messages as there may be, and a user's */
+static void
+test_call_llm_many(struct buffer *request)
+{
+	struct buffer body;
+	char *text = malloc(TEST_CALL_LLM_TEXT + 1);
+
+	assert_non_null(text);
+	memset(text, 'x', TEST_CALL_LLM_TEXT);
+	text[TEST_CALL_LLM_TEXT] = '\0';
+	buffer_init(&body, 32U << 20);
+	assert_int_equal(
+	    buffer_append_text(&body, "{\"messages\":["), RESULT_OK);
+	for (int i = 0; i < TEST_CALL_LLM_MANY; i++)
+		assert_int_equal(
+		    buffer_printf(&body,
+			"{\"role\":\"system\",\"content\":\"%s\"},", text),
+		    RESULT_OK);
+	assert_int_equal(
+	    buffer_append(&body, "{\"role\":\"user\",\"content\":\"u\"}]}", 34),
+	    RESULT_OK);
+	assert_int_equal(buffer_append(&body, "", 1), RESULT_OK);
+	buffer_init(request, 32U << 20);
+	call_case_write(
+	    request, LLM, "", (const char *)buffer_bytes_borrow(&body));
+	buffer_free(&body);
+	free(text);
+}
+
+/* The largest request costs a few times its bytes, not their square; one of
+ * more characters than the run may have is refused before it is composed. */
+static void
+test_call_llm_large(void **state)
+{
+	static const struct {
+		const char *provider, *limit;
+		enum call_code code;
+		size_t most; /* times the request */
+	} rows[] = {
+	    {"anthropic", ",\"input_chars\":100000000", CALL_OK, 8},
+	    {"gemini", ",\"input_chars\":100000000", CALL_OK, 8},
+	    {"anthropic", ",\"input_chars\":16711680", CALL_BUDGET_EXCEEDED, 2},
+	    {"gemini", "", CALL_BUDGET_EXCEEDED, 2},
+	};
+	struct call_case call_case;
+	struct call_request *parsed;
+	struct buffer request;
+	char grant[512];
+	bool continued;
+	size_t used;
+
+	(void)state;
+	test_call_llm_many(&request);
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		(void)snprintf(grant, sizeof(grant),
+		    "{\"providers\":[{\"name\":\"%s\"}],\"default\":{"
+		    "\"provider\":\"%s\",\"model\":\"m\"},\"limits\":{"
+		    "\"body_bytes\":33554432%s},\"ledger\":true}",
+		    rows[i].provider, rows[i].provider, rows[i].limit);
+		call_case_open(&call_case,
+		    AGENTNODE_SOURCE_DIR "/config/providers", grant);
+		test_call_llm_asked = 0;
+		json_set_alloc_funcs(test_call_llm_malloc, free);
+		(void)call_case_feed(&call_case,
+		    (const char *)buffer_bytes_borrow(&request), request.len,
+		    SIZE_MAX, &parsed, &used, &continued);
+		assert_int_equal(call_request_code(parsed), rows[i].code);
+		call_request_free(&parsed);
+		json_set_alloc_funcs(malloc, free);
+		if (test_call_llm_asked > rows[i].most * request.len)
+			fail_msg("%zu: %zu bytes for %zu", i,
+			    test_call_llm_asked, request.len);
+		call_case_close(&call_case);
+	}
+	buffer_free(&request);
+}
+
 int
 main(void)
 {
@@ -205,6 +296,7 @@ main(void)
 	    cmocka_unit_test(test_call_llm_refused),
 	    cmocka_unit_test(test_call_llm_no_default),
 	    cmocka_unit_test(test_call_llm_answer),
+	    cmocka_unit_test(test_call_llm_large),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
