@@ -34,7 +34,8 @@ enum result budget_prepare(void);
 
 /* dir_fd: the ledger's folder, which stays open as long (borrowed); made
  * 0600 if missing. RESULT_MISMATCH: corrupt, or of another version;
- * RESULT_SYSTEM: cannot be read or written; RESULT_TIMEOUT: locked. */
+ * RESULT_SYSTEM: cannot be read or written; RESULT_NEED_MORE: another
+ * ledger is writing, try again (it never waits). */
 enum result budget_open(
     int dir_fd, struct budget **budget_r, struct json_fault *fault);
 /* Another connection in the place of this one, which had a fault; its runs

@@ -16,8 +16,6 @@
 #include "supervisor/ledger/budget_vfs.h"
 
 #define BUDGET_DB_PATH_MAX 64U
-/* While opening, where there is no loop to go back to. */
-#define BUDGET_DB_OPEN_TIMEOUT_MS 2000
 
 /* Nothing in a transaction is durable on the disk before a checkpoint; a
  * killed process loses nothing (docs/llm.md, Budgets). A commit writes each
@@ -63,18 +61,6 @@ budget_db_result(int code)
 	default: /* SQLite's own numbers, not ours */
 		return RESULT_INTERNAL;
 	}
-}
-
-static enum result
-budget_db_fault(struct budget_db *db, const char *name, enum result result,
-    struct json_fault *fault)
-{
-	if (result == RESULT_NEED_MORE)
-		result = RESULT_TIMEOUT;
-	if (result != RESULT_OK)
-		json_field_fault(
-		    fault, "%s: %s", name, sqlite3_errmsg(db->handle));
-	return result;
 }
 
 /* Made here, so that nobody else can ever read it. */
@@ -195,18 +181,16 @@ budget_db_open(struct budget_db *db, int dir_fd, const char *name,
 	if (code == SQLITE_OK)
 		code = sqlite3_file_control(
 		    db->handle, NULL, SQLITE_FCNTL_PERSIST_WAL, &persist);
-	if (code == SQLITE_OK)
-		code =
-		    sqlite3_busy_timeout(db->handle, BUDGET_DB_OPEN_TIMEOUT_MS);
+	if (code == SQLITE_OK) /* it is said at once, and who asks waits */
+		code = sqlite3_busy_timeout(db->handle, 0);
 	result = budget_db_result(code);
 	if (result == RESULT_OK)
 		result = budget_db_set_up(db, fault);
 	if (result == RESULT_OK)
 		result = budget_db_prepare(db);
-	if (result == RESULT_OK)
-		result = budget_db_result(sqlite3_busy_timeout(db->handle, 0));
 	if (result != RESULT_OK) {
-		result = budget_db_fault(db, name, result, fault);
+		json_field_fault(
+		    fault, "%s: %s", name, sqlite3_errmsg(db->handle));
 		budget_db_close(db);
 	}
 	return result;

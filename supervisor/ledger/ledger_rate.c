@@ -82,9 +82,7 @@ ledger_rate_fail(struct ledger_rate *rate, const struct ledger_rate_ask *ask,
     enum result result, const char *detail)
 {
 	const char *code =
-	    result == RESULT_NEED_MORE || result == RESULT_TIMEOUT
-		? "rate_locked"
-		: "rate_failed";
+	    result == RESULT_NEED_MORE ? "rate_locked" : "rate_failed";
 
 	log_event(LOG_ERROR_LEVEL, "rate_failed", LOG_TEXT("code", code),
 	    LOG_TEXT("detail", detail));
@@ -122,14 +120,15 @@ ledger_rate_try(struct ledger_rate *rate, struct ledger_rate_ask *ask)
 		rate->losses = budget_lock_losses();
 		result = rate_open(rate->dir_fd, &rate->rate, &fault);
 	}
-	if (result != RESULT_OK) {
+	if (result == RESULT_OK)
+		result = rate_take(rate->rate, ask->package, ask->count,
+		    &ask->limits, &refusal);
+	if (ledger_rate_waits(ask, result, &refusal))
+		return false;
+	if (rate->rate == NULL) {
 		ledger_rate_fail(rate, ask, result, fault.text);
 		return true;
 	}
-	result = rate_take(
-	    rate->rate, ask->package, ask->count, &ask->limits, &refusal);
-	if (ledger_rate_waits(ask, result, &refusal))
-		return false;
 	if (result == RESULT_OK)
 		ledger_rate_answer(rate, ask->id, "", "");
 	else if (result == RESULT_REFUSED)

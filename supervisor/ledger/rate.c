@@ -15,7 +15,6 @@
 #include "supervisor/ledger/budget_vfs.h"
 
 #define RATE_PATH_MAX 64U
-#define RATE_OPEN_TIMEOUT_MS 2000
 #define RATE_FORGET_TURNS 1000U /* takes between two looks at all packages */
 #define RATE_WINDOW_MS_MAX 3600000
 
@@ -113,8 +112,6 @@ rate_prepare(struct rate *rate)
 	for (unsigned i = 0; i < RATE_STATEMENT_COUNT && code == SQLITE_OK; i++)
 		code = sqlite3_prepare_v3(rate->handle, rate_sql[i], -1,
 		    SQLITE_PREPARE_PERSISTENT, &rate->statements[i], NULL);
-	if (code == SQLITE_OK)
-		code = sqlite3_busy_timeout(rate->handle, 0);
 	return budget_db_result(code);
 }
 
@@ -142,8 +139,7 @@ rate_open(int dir_fd, struct rate **rate_r, struct json_fault *fault)
 			code = sqlite3_file_control(rate->handle, NULL,
 			    SQLITE_FCNTL_PERSIST_WAL, &persist);
 		if (code == SQLITE_OK)
-			code = sqlite3_busy_timeout(
-			    rate->handle, RATE_OPEN_TIMEOUT_MS);
+			code = sqlite3_busy_timeout(rate->handle, 0);
 		result = budget_db_result(code);
 	}
 	if (result == RESULT_OK)
@@ -152,7 +148,7 @@ rate_open(int dir_fd, struct rate **rate_r, struct json_fault *fault)
 		json_field_fault(
 		    fault, RATE_FILE ": %s", sqlite3_errmsg(rate->handle));
 		rate_free(&rate);
-		return result == RESULT_NEED_MORE ? RESULT_TIMEOUT : result;
+		return result;
 	}
 	*rate_r = rate;
 	return RESULT_OK;

@@ -406,6 +406,63 @@ check("unlocked: reserved", pair.receive()["type"] == "reserved")
 db.close()
 ledger.end()
 
+# The same while the files are to be opened first: audit records do not wait,
+# and what does wait goes on when the lock is let go of, or has its answer.
+RATE = {"package": "p", "count": 1, "second": 9, "minute": 9, "hour": 9,
+        "wait_ms": 0}
+
+
+def opening(ledger):
+    """A budget and a call of a package that wait for their files."""
+    ours, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    ledger.send({"v": 1, "type": "budget_open", "id": 1000, "sandbox": "o",
+                 "package": "agent", "limits": {}}, [theirs.fileno()])
+    ledger.send({"v": 1, "type": "rate_take", "id": 1001, **RATE})
+    theirs.close()
+    return ours
+
+
+fresh()
+ledger = Ledger(folder, log)
+ledger.budget("first")
+check("rate.db is made", ledger.ask("rate_take", **RATE)["type"] == "synced")
+ledger.end()
+held = [sqlite3.connect(os.path.join(folder, name), isolation_level=None)
+        for name in ("usage.db", "rate.db")]
+for db in held:
+    db.execute("BEGIN IMMEDIATE")
+ledger = Ledger(folder, log)
+pair = opening(ledger)
+slowest, told = 0, set()
+for _ in range(20):
+    start = time.monotonic()
+    told.add(ledger.write()["type"])
+    slowest = max(slowest, time.monotonic() - start)
+check("audit records do not wait for an opening",
+      told == {"synced"} and slowest < 0.5, (told, slowest))
+for db in held:
+    db.rollback()
+answers = sorted((ledger.receive() for _ in range(2)), key=lambda a: a["id"])
+check("unlocked: opened, and counted", [(a["id"], a["type"]) for a in answers]
+      == [(1000, "synced"), (1001, "synced")], answers)
+ledger.end()
+for db in held:
+    db.execute("BEGIN IMMEDIATE")
+ledger = Ledger(folder, log)
+start = time.monotonic()
+pair = opening(ledger)
+answers = sorted((ledger.receive() for _ in range(2)), key=lambda a: a["id"])
+check("kept locked: said after two seconds",
+      [a.get("code") for a in answers] == ["budget_locked", "rate_locked"]
+      and 1.5 < time.monotonic() - start < 5, answers)
+for db in held:
+    db.rollback()
+    db.close()
+check("and another try opens them",
+      ledger.ask("rate_take", **RATE)["type"] == "synced"
+      and ledger.budget("again")[1]["type"] == "synced")
+ledger.end()
+
 # A full disk, in a mount namespace of this process's own: nothing passes
 # that is not written, what was reserved stays, and with room it goes on.
 CLONE_NEWNS, CLONE_NEWUSER = 0x00020000, 0x10000000

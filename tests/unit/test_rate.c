@@ -221,7 +221,10 @@ test_rate_writer(const struct test_rate *test)
 	enum result result;
 	int taken = 0;
 
-	if (rate_open(test->dir_fd, &rate, &fault) != RESULT_OK)
+	do
+		result = rate_open(test->dir_fd, &rate, &fault);
+	while (result == RESULT_NEED_MORE);
+	if (result != RESULT_OK)
 		return 200;
 	for (int i = 0; i < 30; i++) {
 		do
