@@ -172,6 +172,11 @@ def labelled(user, name, **labels):
                        "/none")
 
 
+def ours(name):
+    """As a container of a run is called, which gc asks for as well."""
+    return f"agentnode-exec-{name}-{RUN}"
+
+
 def living(user):
     """A sandbox that runs: (process, id of its container, name, labels)."""
     process = subprocess.Popen(
@@ -201,12 +206,15 @@ def names(tally, user):
             "begins-alike": {"run": RUN, "owner": owner + "0"},
             "more-lines": {"run": RUN, "owner": owner + "\n"},
             "victim": {}, "other-lines": {
-                "run": f"{RUN}\t\nvictim\t{RUN}\t{owner}\nx\tx"},
+                "run": f"{RUN}\t\n{ours('victim')}\t{RUN}\t{owner}\nx\tx"},
             "quoted-lines": {
-                "run": f'{RUN}"\t""\nvictim\t"{RUN}"\t"{owner}"\nx\t"x'},
+                "run": f'{RUN}"\t""\n{ours("victim")}\t"{RUN}"\t"{owner}"'
+                       '\nx\t"x'},
             "in-capitals": {"run": RUN, "OWNER": owner}}
+    kept = {ours(one): words for one, words in kept.items()}
     for one, words in kept.items():
         labelled(user, one, **words)
+    labelled(user, ours("dead"), run=RUN, owner=owner)
     for number, odd in enumerate((run, "../uids", "--all", "", "x" * 200)):
         labelled(user, f"odd-{number}", run=odd, owner=owner)
     done = user.run("sandbox", "gc")
@@ -218,7 +226,7 @@ def names(tally, user):
                  name not in left or process.poll() is not None
                  or "odd-0" not in left, seen=done)
     tally.control(105, "gc takes what is dead and this user's",
-                  done.code == 0 and "odd-1" not in left, (done, left))
+                  done.code == 0 and ours("dead") not in left, (done, left))
     # Renamed by another of the group, who gives its name to something else.
     user.daemon("rename", name, "elsewhere")
     user.daemon("create", "--name=" + name, user.daemon.image, "/none")
