@@ -63,7 +63,6 @@ test_mux_confine_calls(void **state)
 	const struct confine_calls_row rows[] = {
 	    {"pipe2", SYS_pipe2, (long)ends, O_CLOEXEC, 0, 0,
 		CONFINE_CALLS_WORKED},
-	    {"splice", SYS_splice, -1, 0, -1, 0, CONFINE_CALLS_PASSED},
 	    {"fcntl F_SETPIPE_SZ", SYS_fcntl, -1, F_SETPIPE_SZ, 1 << 20, 0,
 		CONFINE_CALLS_PASSED},
 	    {"fcntl F_ADD_SEALS", SYS_fcntl, -1, F_ADD_SEALS, 0, 0,
