@@ -30,6 +30,7 @@
 #include "supervisor/start_clock.h"
 
 #define MCP_RUN_SIGNALS 3U
+#define MCP_RUN_CLOSE_MS 10000U
 
 enum mcp_run_state {
 	MCP_RUN_LEDGER,  /* until the ledger is ready */
@@ -54,7 +55,8 @@ struct mcp_run {
 	struct start_clock clock;
 	struct event *signals[MCP_RUN_SIGNALS];
 	struct event *later; /* what must not be done inside a callback */
-	bool sandbox_ended, gate_done, gate_ended;
+	struct event *limit; /* of closing */
+	bool signalled, sandbox_ended, gate_told, gate_done, gate_ended;
 	bool client_left; /* the client went before the workload did */
 	struct sandbox_outcome outcome;
 	char reason[32];                          /* of the gate */
@@ -117,6 +119,7 @@ mcp_run_on_desk(void *context)
 static void
 mcp_run_on_later(evutil_socket_t fd, short what, void *context)
 {
+	struct timeval limit = event_loop_timeval(MCP_RUN_CLOSE_MS);
 	struct mcp_run *run = context;
 
 	(void)fd;
@@ -126,7 +129,10 @@ mcp_run_on_later(evutil_socket_t fd, short what, void *context)
 	/* Its copies of the pipes go with it: the gate sees their end. */
 	sandbox_free(&run->sandbox);
 	if (run->gate != NULL && !run->gate_done && !run->gate_ended) {
-		gate_part_workload_ended(run->gate, &run->outcome);
+		if (!run->gate_told)
+			gate_part_workload_ended(run->gate, &run->outcome);
+		run->gate_told = true;
+		(void)event_add(run->limit, &limit);
 		return;
 	}
 	if (run->trees != NULL && !mcp_trees_is_idle(run->trees))
@@ -139,6 +145,22 @@ mcp_run_on_later(evutil_socket_t fd, short what, void *context)
 		mcp_run_enter(run, MCP_RUN_ENDED, "all parts ended");
 		event_loop_stop(run->base);
 	}
+}
+
+/* A client may take its time to read until a signal comes. */
+static void
+mcp_run_on_limit(evutil_socket_t fd, short what, void *context)
+{
+	struct mcp_run *run = context;
+
+	(void)fd;
+	(void)what;
+	if (run->signalled && !run->gate_done) {
+		run->gate_ended = true;
+		mcp_run_fault(run, "close_timeout",
+		    "what was to be said was not taken in time");
+	}
+	event_active(run->later, EV_TIMEOUT, 0);
 }
 
 static void
@@ -213,9 +235,12 @@ mcp_run_on_ledger_end(enum result result, const char *detail, void *context)
 static void
 mcp_run_on_signal(evutil_socket_t number, short what, void *context)
 {
+	struct mcp_run *run = context;
+
 	(void)number;
 	(void)what;
-	mcp_run_close(context, "", "a signal came");
+	run->signalled = true;
+	mcp_run_close(run, "", "a signal came");
 }
 
 static void
@@ -345,7 +370,8 @@ mcp_run_events(struct mcp_run *run)
 	if (result != RESULT_OK)
 		return result;
 	run->later = event_new(run->base, -1, 0, mcp_run_on_later, run);
-	if (run->later == NULL)
+	run->limit = event_new(run->base, -1, 0, mcp_run_on_limit, run);
+	if (run->later == NULL || run->limit == NULL)
 		return RESULT_NO_MEMORY;
 	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
 		run->signals[i] =
@@ -450,6 +476,8 @@ mcp_run_clear(struct mcp_run *run)
 	}
 	if (run->later != NULL)
 		event_free(run->later);
+	if (run->limit != NULL)
+		event_free(run->limit);
 	if (run->base != NULL)
 		event_base_free(run->base);
 	mcp_run_plan_clear(&run->plan);

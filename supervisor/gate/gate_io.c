@@ -159,13 +159,16 @@ gate_io_ready(evutil_socket_t fd, short what, void *context)
 static void
 gate_io_arm(struct gate_io_end *end, bool want)
 {
+	/* Of what is always ready: by a timer, so that everything else of the
+	 * loop has its turn; what is active is run again at once. */
+	const struct timeval now = {0, 0};
+
 	if (want == end->armed)
 		return;
 	if (!want) {
 		(void)event_del(end->event);
-	} else if (end->always_ready) {
-		event_active(end->event, EV_TIMEOUT, 0);
-	} else if (event_add(end->event, NULL) != 0) {
+	} else if (event_add(end->event, end->always_ready ? &now : NULL) !=
+		   0) {
 		log_fatal(IPC_EXIT_CRASH, "gate_event_add", strerror(errno));
 	}
 	end->armed = want;

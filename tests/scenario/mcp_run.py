@@ -213,6 +213,33 @@ def ending(home):
     check("a client that stops reading ends it", code != "timeout", code)
 
 
+def deaf(home):
+    """A gate that does nothing any more, and one that is never done with
+    reading, hold up nobody who wants an end."""
+    client = start(home)
+    gate = engine_case.children(client.process.pid)["agentnode-gate"]
+    os.kill(gate, signal.SIGSTOP)
+    with open("/dev/zero", "rb") as zero, open("/dev/full", "wb") as full:
+        busy = subprocess.Popen(
+            run_words("odd"), env=harness.environment(home), stdin=zero,
+            stdout=full, stderr=subprocess.PIPE, text=True)
+    engine_case.wait(20, lambda: "agentnode-gate" in engine_case.children(
+        busy.pid))
+    time.sleep(1)
+    for process in (client.process, busy):
+        process.terminate()
+    code = client.exit_code()
+    check("a gate that is stopped does not keep its run",
+          code not in (0, "timeout") and "close_timeout" in client.text(),
+          (code, client.text()))
+    try:
+        err = busy.communicate(timeout=15)[1]
+    except subprocess.TimeoutExpired:
+        busy.kill()
+        err = busy.communicate()[1] + " (timeout)"
+    check("nor does endless input", "timeout)" not in err, err)
+
+
 def parts_die(home):
     for name in ("agentnode-gate", "agentnode-ledge"):
         client = start(home)
@@ -442,7 +469,7 @@ home = mcp_setup.home()
 try:
     mcp_setup.install(home, mcp_setup.package(
         {"package.json": PACKAGE, "server.js": SERVER}), "--name", "odd")
-    for part in (basics, loud, large, dying, ending, parts_die, allowlist,
+    for part in (basics, loud, large, dying, ending, deaf, parts_die, allowlist,
                  keeping, wrong, silent, listing, at_once):
         print(f"# {part.__name__}", flush=True)
         part(home)
