@@ -12,6 +12,7 @@ egress_quota_init(
 	quota->rate = rate;
 	quota->max = max;
 	quota->tokens = rate;
+	quota->debt = 0;
 	quota->filled_ms = now_ms;
 	quota->used = 0;
 }
@@ -19,7 +20,7 @@ egress_quota_init(
 void
 egress_quota_refill(struct egress_quota *quota, uint64_t now_ms)
 {
-	uint64_t passed, room, fresh;
+	uint64_t passed, room, fresh, paid;
 
 	if (quota->rate == 0 || now_ms <= quota->filled_ms)
 		return;
@@ -30,9 +31,12 @@ egress_quota_refill(struct egress_quota *quota, uint64_t now_ms)
 	    quota->rate / 1000 * passed + quota->rate % 1000 * passed / 1000;
 	if (fresh == 0)
 		return; /* a tiny rate: wait until a whole byte is due */
+	quota->filled_ms = now_ms;
+	paid = fresh < quota->debt ? fresh : quota->debt;
+	quota->debt -= paid;
+	fresh -= paid;
 	room = quota->rate - quota->tokens;
 	quota->tokens += fresh < room ? fresh : room;
-	quota->filled_ms = now_ms;
 }
 
 size_t
@@ -56,7 +60,12 @@ egress_quota_spend(struct egress_quota *quota, size_t count)
 	quota->used += count;
 	if (quota->rate == 0)
 		return;
-	quota->tokens -= count < quota->tokens ? count : quota->tokens;
+	if (count <= quota->tokens) {
+		quota->tokens -= count;
+		return;
+	}
+	quota->debt += count - quota->tokens;
+	quota->tokens = 0;
 }
 
 bool

@@ -15,6 +15,7 @@ struct egress_quota {
 	uint64_t rate;   /* bytes per second, 0: no limit */
 	uint64_t max;    /* bytes in the sandbox's life, 0: no limit */
 	uint64_t tokens; /* bytes that may move now, when rate is set */
+	uint64_t debt;   /* bytes that moved beyond them */
 	uint64_t filled_ms;
 	uint64_t used;
 };
@@ -29,7 +30,8 @@ void egress_quota_refill(struct egress_quota *quota, uint64_t now_ms);
  * or never when the total is used up. */
 size_t egress_quota_ask(const struct egress_quota *quota, size_t want);
 
-/* Account for bytes that were read. */
+/* Account for bytes that were read. More than was granted (a ClientHello
+ * goes whole or not at all) is a debt that later refills pay first. */
 void egress_quota_spend(struct egress_quota *quota, size_t count);
 
 /* The total is used up: open connections end. */

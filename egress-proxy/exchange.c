@@ -33,6 +33,7 @@ struct exchange {
 	bool old_client;         /* HTTP/1.0: knows no chunks and no 100 */
 	bool bare;               /* HEAD: the response has no body */
 	bool unwrap;             /* answer is in use */
+	size_t unpaid;           /* read before, and the quota was not asked */
 	struct buffer in;        /* client's bytes before the body parser */
 	struct buffer up;        /* for the upstream */
 	struct buffer head;      /* the response head; then chunks to unwrap */
@@ -63,6 +64,7 @@ exchange_new(int client_fd, int upstream_fd,
 	result = connect_request_rewrite(request, &exchange->up);
 	if (result == RESULT_OK && !exchange->body_done)
 		result = buffer_append(&exchange->in, rest, rest_len);
+	exchange->unpaid = exchange->up.len + exchange->in.len;
 	if (result == RESULT_OK && request->head.expect_continue &&
 	    !exchange->old_client)
 		result = buffer_append_text(
@@ -307,11 +309,26 @@ exchange_is_end(enum exchange_status status)
 	return status >= EXCHANGE_DONE;
 }
 
+/* The head, and what came behind it, are paid for when they go. */
+static bool
+exchange_pay(struct exchange *exchange, struct egress_quota *quota)
+{
+	if (exchange->unpaid == 0)
+		return true;
+	if (egress_quota_ask(quota, exchange->unpaid) == 0)
+		return false;
+	egress_quota_spend(quota, exchange->unpaid);
+	exchange->unpaid = 0;
+	return true;
+}
+
 enum exchange_status
 exchange_continue(struct exchange *exchange, struct egress_quota *quota)
 {
 	enum exchange_status up, down;
 
+	if (!exchange_pay(exchange, quota))
+		return EXCHANGE_THROTTLED;
 	down = exchange_turn(exchange, quota, exchange_step_down);
 	if (exchange_is_end(down))
 		return down;

@@ -18,6 +18,7 @@
 #include "egress-proxy/session_place.h"
 #include "egress-proxy/session_reply.h"
 #include "egress-proxy/session_text.h"
+#include "egress-proxy/session_work.h"
 
 /* The only writer of the state. */
 static void
@@ -146,6 +147,10 @@ session_decide(struct session *session, const struct ip_addr *literal)
 		session_refuse(session, code, 0);
 		return;
 	}
+	if (egress_quota_exhausted(&session->sandbox->quota)) {
+		session_close(session, SESSION_REASON_BYTE_LIMIT, true);
+		return;
+	}
 	if (session_place_is_full(session) &&
 	    !session->actions->make_room(session)) {
 		session_refuse(session, DENY_TOO_MANY_TUNNELS, 0);
@@ -232,18 +237,6 @@ session_moving_deadline(struct session *session)
 	session_close(session, reason, true);
 }
 
-/* From here on the session is small. */
-static void
-session_drop_work(struct session *session)
-{
-	if (session->work == NULL)
-		return;
-	buffer_free(&session->work->in);
-	buffer_free(&session->work->parent);
-	free(session->work);
-	session->work = NULL;
-}
-
 /* All was decided: pass on what was collected, then everything. */
 static void
 session_open(struct session *session, enum session_state state)
@@ -260,7 +253,22 @@ session_open(struct session *session, enum session_state state)
 		result = actions->start_exchange(session);
 	if (result != RESULT_OK)
 		session_no_memory(session);
-	session_drop_work(session);
+	session_work_free(&session->work);
+}
+
+/* The server asked for it, and it names the same: on with the tunnel. */
+static void
+session_resume(struct session *session)
+{
+	enum result result;
+
+	session->active_ms = session->actions->now_ms(session);
+	session_enter(session, SESSION_TUNNEL, "second hello");
+	session_moving_deadline(session);
+	result = session->actions->resume_tunnel(session);
+	session_work_free(&session->work);
+	if (result != RESULT_OK)
+		session_no_memory(session);
 }
 
 /* The whole hello is there: one name, and the right one? */
@@ -272,6 +280,8 @@ session_take_hello(struct session *session, const struct client_hello *hello)
 	code = session_judge_hello(session, hello);
 	if (code != DENY_NONE)
 		session_refuse(session, code, 0);
+	else if (session->state == SESSION_RETRY)
+		session_resume(session);
 	else if (session->kind == SESSION_KIND_DIRECT)
 		session_decide(session, NULL);
 	else
@@ -303,6 +313,7 @@ session_read_hello(struct session *session)
 	session_refuse(session, client_hello_deny_code(status), 0);
 }
 
+/* HELLO and RETRY. */
 static void
 session_on_hello(struct session *session, enum session_event event)
 {
@@ -384,6 +395,27 @@ session_on_dial(struct session *session, enum session_event event)
 		session_connected(session);
 }
 
+/* A HelloRetryRequest: what the client says to it is judged like its first
+ * hello, and as the first of the two it has the time for that. */
+static void
+session_retry(struct session *session)
+{
+	struct domain name;
+
+	if (domain_parse_any(session->host, strlen(session->host), &name) !=
+		DOMAIN_OK ||
+	    session_work_new(&name, &session->work) != RESULT_OK ||
+	    session->actions->take_back(session) != RESULT_OK) {
+		session_no_memory(session);
+		return;
+	}
+	session->in_used = 0;
+	session_enter(session, SESSION_RETRY, "retry");
+	session_deadline(session, session->limits->hello_ms);
+	if (session->work->in.len > 0)
+		session_read_hello(session);
+}
+
 /* What a tunnel's or an exchange's end looked like. */
 static void
 session_on_moving(struct session *session, enum session_event event)
@@ -399,6 +431,11 @@ session_on_moving(struct session *session, enum session_event event)
 		session_refuse(session, DENY_BAD_REQUEST, 0);
 	} else if (event == SESSION_EVENT_BAD_RESPONSE) {
 		session_refuse(session, DENY_DIAL_FAILED, 0);
+	} else if (event == SESSION_EVENT_RETRY &&
+		   session->state == SESSION_TUNNEL) {
+		session_retry(session);
+	} else if (event == SESSION_EVENT_SECOND_HELLO) {
+		session_refuse(session, DENY_TLS_PARSE, 0);
 	} else if (event == SESSION_EVENT_MOVE_BROKEN) {
 		session_close(session, SESSION_REASON_RESET, true);
 	}
@@ -411,6 +448,7 @@ session_on_deadline(struct session *session)
 	case SESSION_NEW:
 	case SESSION_HEAD:
 	case SESSION_HELLO:
+	case SESSION_RETRY:
 		session_refuse(session, DENY_TIMEOUT, 0);
 		return;
 	case SESSION_RESOLVE:
@@ -514,6 +552,10 @@ session_step(struct session *session, enum session_event event)
 	case SESSION_EXCHANGE:
 		session_on_moving(session, event);
 		return;
+	case SESSION_RETRY:
+		session_on_hello(session, event);
+		session_on_moving(session, event);
+		return;
 	case SESSION_LINGER:
 		if (event == SESSION_EVENT_CLIENT_END)
 			session_close(session, SESSION_REASON_DONE, false);
@@ -528,7 +570,7 @@ void
 session_end(struct session *session)
 {
 	session_place_leave(session);
-	session_drop_work(session);
+	session_work_free(&session->work);
 	free(session->host);
 	free(session->rule);
 	free(session->sni);

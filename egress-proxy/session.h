@@ -20,6 +20,7 @@ enum session_state {
 	SESSION_RESOLVE,  /* the allowed name is being looked up */
 	SESSION_DIAL,     /* a judged address is being dialled */
 	SESSION_TUNNEL,   /* bytes both ways */
+	SESSION_RETRY,    /* the server asked for a second ClientHello */
 	SESSION_EXCHANGE, /* one plain HTTP request and its response */
 	SESSION_LINGER,   /* refused: the client reads the reason */
 	SESSION_CLOSED,   /* counted, logged, about to be freed */
@@ -35,6 +36,8 @@ enum session_event {
 	SESSION_EVENT_LOOKUP_FAILED,
 	SESSION_EVENT_DIALED, /* the upstream descriptor is there */
 	SESSION_EVENT_DIAL_FAILED,
+	SESSION_EVENT_RETRY,            /* the server wants a second hello */
+	SESSION_EVENT_SECOND_HELLO,     /* one came that it did not want */
 	SESSION_EVENT_MOVED_ALL,        /* tunnel or exchange ended in order */
 	SESSION_EVENT_MOVE_BROKEN,      /* an end was reset */
 	SESSION_EVENT_BAD_REQUEST_BODY, /* plain HTTP: broken framing */

@@ -31,8 +31,15 @@ struct session_actions {
 	 * follows, so that bytes and FIN may share a packet. */
 	enum result (*send_client)(
 	    struct session *session, const void *bytes, size_t len, bool last);
-	/* Pass on work->in from offset and then everything, both ways. */
+	/* Pass on work->in from in_used and then everything, both ways; when
+	 * it begins with a hello that was read (work->hello), watch for a
+	 * second one. */
 	enum result (*start_tunnel)(struct session *session);
+	/* The second hello is due: the client's bytes that came already go
+	 * into work->in, and more of them is CLIENT_BYTES. Once it is judged,
+	 * all of work->in goes on. */
+	enum result (*take_back)(struct session *session);
+	enum result (*resume_tunnel)(struct session *session);
 	/* The same for one plain request whose head lies in work->in. */
 	enum result (*start_exchange)(struct session *session);
 	/* Close the upstream, FIN to the client, drop what it still sends. */

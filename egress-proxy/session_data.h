@@ -72,6 +72,7 @@ struct session_work {
 	struct ip_addr answers[DNS_ADDRESSES_MAX];
 	size_t answer_count;
 	enum result fault; /* of a failed lookup or dial */
+	size_t paid;       /* of in: read by the tunnel, for a second hello */
 };
 
 struct session_actions; /* session_actions.h */
@@ -83,7 +84,7 @@ struct session {
 	const struct session_limits *limits;
 	struct deadline_wheel *wheel;
 	struct session_sandbox *sandbox;
-	struct session_work *work; /* NULL from the tunnel on */
+	struct session_work *work; /* NULL in a tunnel or exchange */
 	char *host;                /* canonical target, "" until known */
 	char *rule;                /* text of the entry that decided */
 	uint64_t id, started_ms, active_ms;

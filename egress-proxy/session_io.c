@@ -16,6 +16,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "egress-proxy/session_net.h"
+#include "egress-proxy/session_work.h"
 
 #define SESSION_IO_PIPES_MAX 1024U
 #define SESSION_IO_PIPE_SIZE (1U << 20)
@@ -219,7 +220,8 @@ session_io_hear(
 	}
 }
 
-static void
+/* True: the session stands elsewhere now, and there may be more to do. */
+static bool
 session_io_move_tunnel(struct session_io *io)
 {
 	struct tunnel *tunnel = &io->tunnel;
@@ -241,20 +243,39 @@ session_io_move_tunnel(struct session_io *io)
 	}
 	switch (status) {
 	case TUNNEL_WAIT:
-		return;
+		break;
 	case TUNNEL_AGAIN:
 		session_net_wait(io, SESSION_NET_AGAIN);
-		return;
+		break;
 	case TUNNEL_THROTTLED:
 		session_io_throttle(io);
-		return;
+		break;
+	case TUNNEL_RETRY:
+		session_step(&io->session, SESSION_EVENT_RETRY);
+		return true;
+	case TUNNEL_REFUSED:
+		session_step(&io->session, SESSION_EVENT_SECOND_HELLO);
+		return true;
 	case TUNNEL_DONE:
 		session_step(&io->session, SESSION_EVENT_MOVED_ALL);
-		return;
+		return true;
 	case TUNNEL_BROKEN:
 		session_step(&io->session, SESSION_EVENT_MOVE_BROKEN);
-		return;
+		return true;
 	}
+	return false;
+}
+
+/* RETRY: the server's bytes go on, the client's are collected. */
+static bool
+session_io_retry(struct session_io *io)
+{
+	uint8_t can = io->client_can;
+
+	if (session_io_move_tunnel(io) || io->session.state != SESSION_RETRY)
+		return true;
+	io->client_can = can & (TUNNEL_CAN_READ | TUNNEL_HUNG_UP);
+	return session_io_read_client(io);
 }
 
 static void
@@ -312,8 +333,11 @@ session_io_pump(struct session_io *io)
 			break;
 		case SESSION_TUNNEL:
 			session_net_unwait(io);
-			session_io_move_tunnel(io);
-			more = io->session.state == SESSION_LINGER;
+			more = session_io_move_tunnel(io);
+			break;
+		case SESSION_RETRY:
+			session_net_unwait(io);
+			more = session_io_retry(io);
 			break;
 		case SESSION_EXCHANGE:
 			session_net_unwait(io);
@@ -335,20 +359,6 @@ session_io_pump(struct session_io *io)
 
 /* --- life --- */
 
-static struct session_work *
-session_io_work_new(const struct domain *name)
-{
-	struct session_work *work = calloc(1, sizeof(*work));
-
-	if (work == NULL)
-		return NULL;
-	buffer_init(&work->in, SESSION_IN_MAX + TUNNEL_SCRATCH);
-	buffer_init(&work->parent, HTTP_HEAD_BYTES_MAX);
-	if (name != NULL)
-		work->name = *name;
-	return work;
-}
-
 static struct session_io *
 session_io_new(struct session_io_shared *shared,
     struct session_sandbox *sandbox, const struct domain *name, uint16_t port)
@@ -359,7 +369,7 @@ session_io_new(struct session_io_shared *shared,
 	if (io == NULL)
 		return NULL;
 	session = &io->session;
-	session->work = session_io_work_new(name);
+	(void)session_work_new(name, &session->work);
 	if (name != NULL) {
 		session->host = strdup(name->name);
 		session->kind = SESSION_KIND_DIRECT;
@@ -367,7 +377,7 @@ session_io_new(struct session_io_shared *shared,
 	}
 	if (session->work == NULL || (name != NULL && session->host == NULL)) {
 		free(session->host);
-		free(session->work);
+		session_work_free(&session->work);
 		free(io);
 		return NULL;
 	}

@@ -66,7 +66,9 @@ static void
 session_judge_note(struct session *session, const struct client_hello *hello)
 {
 	session->tls = 1;
-	session->ech = hello->ech;
+	session->ech = session->ech || hello->ech;
+	free(session->sni);
+	session->sni = NULL;
 	(void)snprintf(session->alpn, sizeof(session->alpn), "%.*s",
 	    (int)sizeof(session->alpn) - 1, hello->alpn);
 	if (hello->has_name &&

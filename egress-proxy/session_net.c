@@ -270,12 +270,14 @@ static enum result
 session_net_send_client(
     struct session *session, const void *bytes, size_t len, bool last)
 {
+	const struct session_io *io = session_net_of(session);
 	int flags = MSG_NOSIGNAL | (last ? MSG_MORE : 0);
 	ssize_t count;
 
+	if (io->tunnel.ends[1].held > 0)
+		return RESULT_CLOSED; /* not into the middle of a record */
 	do
-		count =
-		    send(session_net_of(session)->client_fd, bytes, len, flags);
+		count = send(io->client_fd, bytes, len, flags);
 	while (count < 0 && errno == EINTR);
 	return count == (ssize_t)len ? RESULT_OK : RESULT_CLOSED;
 }
@@ -291,17 +293,49 @@ session_net_start_tunnel(struct session *session)
 {
 	struct session_io *io = session_net_of(session);
 	struct session_work *work = session->work;
+	const uint8_t *bytes = buffer_bytes_borrow(&work->in);
+	size_t count = work->in.len - session->in_used;
+	enum result result;
 
 	tunnel_start(&io->tunnel, io->client_fd, io->upstream_fd);
-	if (tunnel_preload(&io->tunnel, 0,
-		buffer_bytes_borrow(&work->in) + session->in_used,
-		work->in.len - session->in_used) != RESULT_OK ||
+	if (session->raw)
+		result = tunnel_preload(
+		    &io->tunnel, 0, bytes + session->in_used, count);
+	else
+		result = tunnel_hello(&io->tunnel, bytes + session->in_used,
+		    work->hello.at, count, 0);
+	if (result != RESULT_OK ||
 	    tunnel_preload(&io->tunnel, 1, buffer_bytes_borrow(&work->parent),
 		work->parent.len) != RESULT_OK)
 		return RESULT_NO_MEMORY;
 	io->shared->counters.tunnels++;
 	session_net_decided(io);
 	return RESULT_OK;
+}
+
+/* What the client sends is heard of again, and may have come already. */
+static enum result
+session_net_take_back(struct session *session)
+{
+	struct session_io *io = session_net_of(session);
+	const uint8_t *bytes;
+
+	bytes = tunnel_behind_borrow(&io->tunnel, &session->work->paid);
+	if (event_initialized(&io->client_event) &&
+	    !session_net_hears(&io->client_event))
+		session_net_hear(&io->client_event, true);
+	io->client_can |= TUNNEL_CAN_READ;
+	return buffer_append(&session->work->in, bytes, session->work->paid);
+}
+
+static enum result
+session_net_resume_tunnel(struct session *session)
+{
+	struct session_work *work = session->work;
+
+	return tunnel_hello(&session_net_of(session)->tunnel,
+	    buffer_bytes_borrow(&work->in), work->hello.at, work->in.len,
+	    work->paid);
 }
 
 static enum result
@@ -364,7 +398,7 @@ session_net_linger(struct session *session)
 		session_net_hear(&io->client_event, true);
 	/* One that moved took what was noted. */
 	if (session->state == SESSION_EXCHANGE ||
-	    session->state == SESSION_TUNNEL)
+	    session->state == SESSION_TUNNEL || session->state == SESSION_RETRY)
 		io->client_can |= TUNNEL_CAN_READ;
 }
 
@@ -398,6 +432,8 @@ const struct session_actions session_net_actions = {
     .cancel = session_net_cancel,
     .send_client = session_net_send_client,
     .start_tunnel = session_net_start_tunnel,
+    .take_back = session_net_take_back,
+    .resume_tunnel = session_net_resume_tunnel,
     .start_exchange = session_net_start_exchange,
     .linger = session_net_linger,
     .release = session_net_release,

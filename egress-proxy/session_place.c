@@ -22,6 +22,7 @@ session_place_of(const struct session *session, enum session_state state)
 	case SESSION_DIAL:
 		return SESSION_LIST_OPENING;
 	case SESSION_TUNNEL:
+	case SESSION_RETRY:
 	case SESSION_EXCHANGE:
 		return SESSION_LIST_OPEN;
 	case SESSION_LINGER:

@@ -8,14 +8,14 @@
 #include <stddef.h>
 
 static const char *const session_text_states[SESSION_STATE_COUNT] = {"new",
-    "head", "hello", "resolve", "dial", "tunnel", "exchange", "linger",
+    "head", "hello", "resolve", "dial", "tunnel", "retry", "exchange", "linger",
     "closed"};
 
 static const char *const session_text_events[SESSION_EVENT_COUNT] = {"accepted",
     "client_bytes", "client_end", "client_lost", "resolved", "lookup_failed",
-    "dialed", "dial_failed", "moved_all", "move_broken", "bad_request_body",
-    "bad_response", "byte_limit", "deadline", "policy", "evicted",
-    "sandbox_closed"};
+    "dialed", "dial_failed", "retry", "second_hello", "moved_all",
+    "move_broken", "bad_request_body", "bad_response", "byte_limit", "deadline",
+    "policy", "evicted", "sandbox_closed"};
 
 static const char *const session_text_reasons[SESSION_REASON_COUNT] = {"none",
     "done", "refused", "client_gone", "reset", "idle", "total", "byte_limit",

@@ -16,6 +16,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "egress-proxy/tunnel_hello.h"
+
 /* A read at least this large makes a direction a stream: below it a copy
  * costs less than two splices. So many smaller ones in a row end that; a
  * stream has a small rest between large reads now and then. */
@@ -58,7 +60,39 @@ tunnel_preload(
 {
 	if (count == 0)
 		return RESULT_OK;
-	return tunnel_hold_bytes(&tunnel->ends[end], bytes, count);
+	tunnel->ends[end].unpaid += (uint32_t)count;
+	return tunnel_hello_keep(&tunnel->ends[end], bytes, count);
+}
+
+enum result
+tunnel_hello(struct tunnel *tunnel, const void *bytes, size_t hello,
+    size_t count, size_t paid)
+{
+	struct tunnel_end *client = &tunnel->ends[0];
+	bool again = tunnel->retry;
+
+	tunnel->retry = tunnel->told = false;
+	tunnel_hello_drop(client);
+	memset(&client->watch, 0, sizeof(client->watch));
+	client->watch.answered = again && !tunnel->ends[1].watched;
+	client->watched = 1;
+	client->stopped = 0;
+	if (!again)
+		tunnel->ends[1].watched = 1;
+	client->unpaid += (uint32_t)(count - paid);
+	if (tunnel_hold_bytes(client, bytes, hello) != RESULT_OK)
+		return RESULT_NO_MEMORY;
+	if (count == hello)
+		return RESULT_OK;
+	return tunnel_hello_keep(
+	    client, (const uint8_t *)bytes + hello, count - hello);
+}
+
+const uint8_t *
+tunnel_behind_borrow(const struct tunnel *tunnel, size_t *count_r)
+{
+	*count_r = tunnel->ends[0].behind_len;
+	return tunnel->ends[0].behind;
 }
 
 static enum tunnel_step
@@ -163,10 +197,12 @@ tunnel_note_stream(struct tunnel_end *from, size_t count)
 }
 
 static enum tunnel_step
-tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
-    struct tunnel_shared *shared, size_t want, size_t *count_r)
+tunnel_copy(struct tunnel *tunnel, struct tunnel_end *from,
+    struct tunnel_end *to, struct tunnel_shared *shared, size_t want,
+    size_t *count_r)
 {
 	ssize_t count, sent;
+	size_t pass;
 
 	if (want > TUNNEL_SCRATCH)
 		want = TUNNEL_SCRATCH;
@@ -180,8 +216,17 @@ tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
 		return TUNNEL_MOVED;
 	*count_r = (size_t)count;
 	tunnel_note_stream(from, (size_t)count);
+	pass = tunnel_hello_look(tunnel, from, shared->scratch, (size_t)count);
+	if (pass < (size_t)count &&
+	    tunnel_hello_keep(from, shared->scratch + pass,
+		(size_t)count - pass) != RESULT_OK) {
+		errno = ENOMEM;
+		return TUNNEL_FAILED;
+	}
+	if (pass == 0)
+		return TUNNEL_MOVED;
 	tunnel_prompt(from, to);
-	sent = send(to->fd, shared->scratch, (size_t)count, MSG_NOSIGNAL);
+	sent = send(to->fd, shared->scratch, pass, MSG_NOSIGNAL);
 	if (sent < 0 && errno != EAGAIN && errno != EINTR)
 		return TUNNEL_FAILED;
 	if (sent < 0) {
@@ -189,10 +234,10 @@ tunnel_copy(struct tunnel_end *from, struct tunnel_end *to,
 		sent = 0;
 	}
 	from->moved += (uint64_t)sent;
-	if (sent == count)
+	if ((size_t)sent == pass)
 		return TUNNEL_MOVED;
 	return tunnel_hold(
-	    from, shared->scratch + sent, (size_t)(count - sent), shared);
+	    from, shared->scratch + sent, pass - (size_t)sent, shared);
 }
 
 /* Take bytes into a pipe; *ok_r is false when this way is not open and the
@@ -233,18 +278,53 @@ tunnel_splice(struct tunnel_end *from, struct tunnel_shared *shared,
 
 /* Read once, in the way that fits. */
 static enum tunnel_step
-tunnel_fill(struct tunnel_end *from, struct tunnel_end *to,
-    struct tunnel_shared *shared, size_t want, size_t *count_r)
+tunnel_fill(struct tunnel *tunnel, struct tunnel_end *from,
+    struct tunnel_end *to, struct tunnel_shared *shared, size_t want,
+    size_t *count_r)
 {
 	enum tunnel_step step;
 	bool ok;
 
-	if (from->stream > 0 && !shared->no_splice) {
+	if (from->stream > 0 && !from->watched && !shared->no_splice) {
 		step = tunnel_splice(from, shared, want, count_r, &ok);
 		if (ok)
 			return step;
 	}
-	return tunnel_copy(from, to, shared, want, count_r);
+	return tunnel_copy(tunnel, from, to, shared, want, count_r);
+}
+
+/* What was kept becomes what is held, as far as it may pass. */
+static enum tunnel_step
+tunnel_take_behind(struct tunnel *tunnel, struct tunnel_end *from)
+{
+	uint8_t *bytes = from->behind;
+	size_t count = from->behind_len, pass;
+	enum result result = RESULT_OK;
+
+	from->behind = NULL;
+	from->behind_len = 0;
+	pass = tunnel_hello_look(tunnel, from, bytes, count);
+	if (pass > 0)
+		result = tunnel_hold_bytes(from, bytes, pass);
+	if (result == RESULT_OK && pass < count)
+		result = tunnel_hello_keep(from, bytes + pass, count - pass);
+	free(bytes);
+	errno = ENOMEM;
+	return result == RESULT_OK ? TUNNEL_MOVED : TUNNEL_FAILED;
+}
+
+/* The quota is asked for what was read before: one that has anything left
+ * goes into debt. */
+static bool
+tunnel_pay(struct tunnel_end *from, struct egress_quota *quota)
+{
+	if (from->unpaid == 0)
+		return true;
+	if (egress_quota_ask(quota, from->unpaid) == 0)
+		return false;
+	egress_quota_spend(quota, from->unpaid);
+	from->unpaid = 0;
+	return true;
 }
 
 /* from ended and all of it was written: pass the FIN on. When the other way
@@ -261,23 +341,41 @@ tunnel_pass_end(const struct tunnel_end *from, struct tunnel_end *to)
 	(void)shutdown(to->fd, SHUT_WR);
 }
 
+/* What goes before anything is read. *step_r is how it went. */
+static bool
+tunnel_move_kept(struct tunnel *tunnel, struct tunnel_end *from,
+    struct tunnel_end *to, struct tunnel_shared *shared,
+    enum tunnel_step *step_r)
+{
+	if (from->held > 0)
+		*step_r = to->writable ? tunnel_flush(from, to, shared)
+				       : TUNNEL_BLOCKED;
+	else if (from->stopped || tunnel->refused)
+		*step_r = TUNNEL_BLOCKED;
+	else if (from->behind_len > 0)
+		*step_r = tunnel_take_behind(tunnel, from);
+	else
+		return false;
+	return true;
+}
+
 /* Move one direction for one turn. */
 static enum tunnel_status
-tunnel_move(struct tunnel_end *from, struct tunnel_end *to,
-    struct tunnel_shared *shared, struct egress_quota *quota)
+tunnel_move(struct tunnel *tunnel, unsigned end, struct tunnel_shared *shared,
+    struct egress_quota *quota)
 {
+	struct tunnel_end *from = &tunnel->ends[end];
+	struct tunnel_end *to = &tunnel->ends[1 - end];
 	size_t turn = TUNNEL_TURN;
 	enum tunnel_step step = TUNNEL_MOVED;
 
+	if (!tunnel_pay(from, quota))
+		return TUNNEL_THROTTLED;
 	while (step == TUNNEL_MOVED) {
 		size_t count = 0, want;
 
-		if (from->held > 0) {
-			if (!to->writable)
-				return TUNNEL_WAIT;
-			step = tunnel_flush(from, to, shared);
+		if (tunnel_move_kept(tunnel, from, to, shared, &step))
 			continue;
-		}
 		if (from->eof) {
 			tunnel_pass_end(from, to);
 			return TUNNEL_WAIT;
@@ -289,11 +387,20 @@ tunnel_move(struct tunnel_end *from, struct tunnel_end *to,
 		want = egress_quota_ask(quota, turn);
 		if (want == 0)
 			return TUNNEL_THROTTLED;
-		step = tunnel_fill(from, to, shared, want, &count);
+		step = tunnel_fill(tunnel, from, to, shared, want, &count);
 		egress_quota_spend(quota, count);
 		turn -= count;
 	}
 	return step == TUNNEL_FAILED ? TUNNEL_BROKEN : TUNNEL_WAIT;
+}
+
+/* The answer may have let the client go on. */
+static bool
+tunnel_let_go(const struct tunnel *tunnel)
+{
+	const struct tunnel_end *client = &tunnel->ends[0];
+
+	return !client->stopped && client->behind_len > 0;
 }
 
 enum tunnel_status
@@ -303,12 +410,19 @@ tunnel_continue(struct tunnel *tunnel, struct tunnel_shared *shared,
 	struct tunnel_end *a = &tunnel->ends[0], *b = &tunnel->ends[1];
 	enum tunnel_status up, down;
 
-	up = tunnel_move(a, b, shared, quota);
+	up = tunnel_move(tunnel, 0, shared, quota);
 	if (up == TUNNEL_BROKEN)
 		return TUNNEL_BROKEN;
-	down = tunnel_move(b, a, shared, quota);
+	down = tunnel_move(tunnel, 1, shared, quota);
 	if (down == TUNNEL_BROKEN)
 		return TUNNEL_BROKEN;
+	tunnel_hello_ended(tunnel);
+	if (tunnel_let_go(tunnel) && a->held == 0)
+		up = TUNNEL_AGAIN;
+	if (tunnel->refused)
+		return TUNNEL_REFUSED;
+	if (tunnel_hello_due(tunnel))
+		return TUNNEL_RETRY;
 	if (a->shut && b->shut)
 		return TUNNEL_DONE;
 	if (up == TUNNEL_AGAIN || down == TUNNEL_AGAIN)
@@ -346,6 +460,8 @@ tunnel_drained(const struct tunnel *tunnel, unsigned end)
 void
 tunnel_stop(struct tunnel *tunnel, struct tunnel_shared *shared)
 {
-	for (int i = 0; i < 2; i++)
+	for (int i = 0; i < 2; i++) {
 		tunnel_release(&tunnel->ends[i], shared);
+		tunnel_hello_drop(&tunnel->ends[i]);
+	}
 }

@@ -147,30 +147,118 @@ def corporate(tally):
     world.drive.stop()
 
 
-def second_hello(tally, net):
-    """40: the tunnel is the server's; a second hello is its word."""
-    proxy = drive.standard(net)
-    seen = len(net.api.seen)
+def retry_hello(conn, name, second, before=b"", at_once=False):
+    """A hello without a key, for which the server asks again, and one with
+    second as its name; before: what goes in front of that one. How it
+    ended, and all that came."""
+    first = hello_bytes.hello(names=(name.encode(),), share=False)
+    again = before + hello_bytes.records(
+        hello_bytes.client_hello(names=(second.encode(),) if second else ()),
+        version=b"\x03\x03")
+    got = b""
+    try:
+        if at_once:
+            conn.sendall(first + again)
+        else:
+            conn.sendall(first)
+            got = conn.recv(65536)
+            conn.sendall(again)
+        conn.settimeout(5)
+        while more := conn.recv(65536):
+            got += more
+            if b"\x17\x03\x03" in got:
+                return "answered", got
+    except ConnectionResetError:
+        return "reset", got
+    except OSError:
+        return "open", got
+    return "fin", got
+
+
+# (what, the second name, what goes before it, without waiting, code)
+RETRIES = (
+    ("another name", EVIL, b"", False, "sni_mismatch"),
+    ("another name, behind what is skipped", EVIL,
+     b"\x14\x03\x03\x00\x01\x01" + b"\x17\x03\x03\x00\x03\x16\x03\x01",
+     False, "sni_mismatch"),
+    ("another name, sent at once", EVIL, b"", True, "sni_mismatch"),
+    ("no name", "", b"", False, "sni_missing"),
+)
+
+
+def asked_again(tally, net, proxy, direct):
+    """The server does ask for a second hello: what its callback is told of
+    is what chooses the site and the certificate."""
+    net.api.context.set_ecdh_curve("X25519")
+    net.api.named.clear()
+    with socket.create_connection(("127.0.0.11", 443), timeout=5) as conn:
+        ended = retry_hello(conn, NAME, EVIL)
+    tally.control(40, "without the proxy the server takes the second name",
+                  EVIL in net.api.named, (net.api.named, ended))
+    for what, second, before, at_once, code in RETRIES:
+        for kind in ("connect", "direct"):
+            net.api.named.clear()
+            lines = len(proxy.lines())
+            conn = socket.create_connection(
+                direct if kind == "direct" else proxy.address, timeout=5)
+            if kind == "connect":
+                conn.sendall(connect(NAME + ":443"))
+                tunnel_client.read_head(conn)
+            ended = retry_hello(conn, NAME, second, before, at_once)
+            conn.close()
+            named = list(net.api.named)
+            line = harness.wait_until(lambda: [
+                one for one in proxy.lines()[lines:]
+                if one.get("event") == "connection"], 5) or [{}]
+            tally.attack(40, f"a second hello ({kind}): {what}",
+                         named != [NAME] or ended[0] == "answered",
+                         line[0].get("code"), code, (named, ended, line))
+    net.api.named.clear()
     with socket.create_connection(proxy.address, timeout=5) as conn:
         conn.sendall(connect(NAME + ":443"))
         tunnel_client.read_head(conn)
-        conn.sendall(hello_bytes.hello())
-        conn.sendall(hello_bytes.records(hello_bytes.client_hello(
-            names=(EVIL.encode(),)), version=b"\x03\x03"))
-        conn.shutdown(socket.SHUT_WR)
-        ended = ending(conn)
-    tally.attack(40, "a second hello with another name",
-                 any(name == EVIL for name, _ in net.api.seen[seen:]),
-                 seen=(net.api.seen[seen:], ended))
+        ended = retry_hello(
+            conn, NAME, NAME, b"\x14\x03\x03\x00\x01\x01")
+    tally.control(40, "the same name again is answered",
+                  ended[0] == "answered" and net.api.named == [NAME, NAME],
+                  (net.api.named, ended))
+
+
+def second_hello(tally, net):
+    """40: a second hello is judged like the first, when the server asked
+    for it, and refused when it did not."""
+    direct = ("127.0.0.1", harness.free_port())
+    proxy = drive.standard(net, direct=[
+        f"{NAME}:443=127.0.0.1:{direct[1]}"])
+    asked_again(tally, net, proxy, direct)
+    # Old servers take one in the place of the key exchange.
+    old = Upstream(lambda conn: (conn.recv(65536), conn.sendall(
+        hello_bytes.records(b"\x02\x00\x00\x26\x03\x03" + bytes(36))),
+        conn.recv(65536), conn.sendall(b"taken"), conn.recv(65536)))
+    world = World(port=old.port)
+    world.upstream = old
+    conn = world.tunnel()
+    conn.recv(65536)
+    conn.sendall(hello_bytes.hello(names=(EVIL.encode(),)))
+    got, ended = b"", "fin"
+    try:
+        got = conn.recv(100)
+    except ConnectionResetError:
+        ended = "reset"
+    tally.attack(40, "a second hello behind the ServerHello", got != b"",
+                 world.last(1).get("code"), "tls_parse", (got, ended))
+    world.drive.stop()
     net.api.context.set_ecdh_curve("secp384r1")
+    seen = len(net.api.seen)
     done = harness.run(
         "openssl", "s_client", "-proxy", "%s:%d" % proxy.address, "-connect",
         NAME + ":443", "-servername", NAME, "-groups", "X25519:P-384",
         "-tls1_3", stdin="GET / HTTP/1.1\r\nHost: x\r\n"
         "Connection: close\r\n\r\n", timeout=20)
     net.api.context.set_ecdh_curve("prime256v1")
-    tally.control(40, "a server that asks for a second hello",
-                  "TLSv1.3" in done.out and len(net.api.seen) > seen, done)
+    tally.control(40, "a client whose server asks for a second hello",
+                  "TLSv1.3" in done.out and len(net.api.seen) > seen
+                  and net.api.named[-2:] == [NAME, NAME], done)
     proxy.stop()
 
 

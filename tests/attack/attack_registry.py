@@ -154,8 +154,9 @@ ITEMS = [
          TLS, "tls_parse", "PI",
          "two names, two extensions, another type, NUL, dot, address in SNI"),
     Item(40, "Second ClientHello after HelloRetryRequest",
-         TLS, "", "P",
-         "a second hello with another SNI in an allowed tunnel"),
+         TLS, "sni_mismatch sni_missing tls_parse", "P",
+         "a second hello with another SNI or none, asked for by a real "
+         "server, sent unasked, and behind the ServerHello"),
     Item(41, "Non-TLS bytes inside an allowed CONNECT (ssh, tunnels)",
          TLS, "not_tls", "PI",
          "HTTP, SSH and SOCKS in the tunnel"),

@@ -16,6 +16,7 @@
 
 #include "egress-proxy/session_actions.h"
 #include "egress-proxy/session_text.h"
+#include "egress-proxy/session_work.h"
 
 static struct session_script *
 session_script_of(struct session *session)
@@ -89,6 +90,25 @@ session_script_start_tunnel(struct session *session)
 	return RESULT_OK;
 }
 
+/* What came behind the first hello, if the test says so. */
+static enum result
+session_script_take_back(struct session *session)
+{
+	struct session_script *test = session_script_of(session);
+
+	session_script_note(session, "take_back");
+	return test->behind == NULL ? RESULT_OK
+				    : buffer_append(&session->work->in,
+					  test->behind, test->behind_len);
+}
+
+static enum result
+session_script_resume_tunnel(struct session *session)
+{
+	session_script_note(session, "resume");
+	return RESULT_OK;
+}
+
 static enum result
 session_script_start_exchange(struct session *session)
 {
@@ -118,7 +138,8 @@ session_script_report(struct session *session)
 static const struct session_actions session_script_actions = {
     session_script_now, session_script_resolve, session_script_dial,
     session_script_make_room, session_script_cancel, session_script_send_client,
-    session_script_start_tunnel, session_script_start_exchange,
+    session_script_start_tunnel, session_script_take_back,
+    session_script_resume_tunnel, session_script_start_exchange,
     session_script_linger, session_script_release, session_script_report};
 
 struct host_policy *
@@ -163,10 +184,7 @@ session_script_new(const char *allow)
 	session->limits = &test->limits;
 	session->wheel = &test->wheel;
 	session->sandbox = &test->sandbox;
-	session->work = calloc(1, sizeof(*session->work));
-	assert_non_null(session->work);
-	buffer_init(&session->work->in, SESSION_IN_MAX);
-	buffer_init(&session->work->parent, 65536);
+	assert_int_equal(session_work_new(NULL, &session->work), RESULT_OK);
 	session_begin(session);
 	return test;
 }
@@ -308,9 +326,11 @@ session_script_reach(enum session_state state)
 			session_script_resolved(test);
 		if (state != SESSION_RESOLVE && state != SESSION_DIAL)
 			session_script_dialed(test);
-		if (state == SESSION_TUNNEL)
+		if (state == SESSION_TUNNEL || state == SESSION_RETRY)
 			session_script_say_hello(
 			    test, SESSION_SCRIPT_NAME, false);
+		if (state == SESSION_RETRY)
+			session_step(&test->session, SESSION_EVENT_RETRY);
 	}
 	if (test->session.state != state)
 		fail_msg("state %s instead of %s",

@@ -26,6 +26,8 @@ struct session_script {
 	bool last;       /* as send_client was told */
 	bool reset;      /* of the release */
 	unsigned reports;
+	const char *behind; /* what take_back finds, or NULL */
+	size_t behind_len;
 };
 
 extern const char session_script_connect[]; /* CONNECT to the usual name */

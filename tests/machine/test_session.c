@@ -339,6 +339,122 @@ test_session_failures(void **unused)
 	}
 }
 
+/* --- a second hello --- */
+
+/* Asked for, with the same name: the tunnel goes on, as often as it is. */
+static void
+test_session_retry_same(void **unused)
+{
+	struct session_script *test = session_script_reach(SESSION_RETRY);
+
+	(void)unused;
+	assert_non_null(test->session.work);
+	session_script_say_hello(test, SESSION_SCRIPT_NAME, false);
+	session_script_expect(
+	    test, "same", SESSION_TUNNEL, SESSION_REASON_NONE, DENY_NONE);
+	assert_null(test->session.work);
+	assert_string_equal(
+	    test->trace, "resolve dial say tunnel take_back resume");
+	session_step(&test->session, SESSION_EVENT_RETRY);
+	assert_int_equal(test->session.state, SESSION_RETRY);
+	session_script_say_hello(test, "evil.example.test", false);
+	session_script_expect(test, "third", SESSION_LINGER,
+	    SESSION_REASON_REFUSED, DENY_SNI_MISMATCH);
+	session_script_free(test);
+}
+
+/* The name, its absence, ECH, and what is no hello: judged as the first. */
+static void
+test_session_retry_other(void **unused)
+{
+	static const struct {
+		const char *name;
+		bool ech;
+		enum deny_code code;
+	} rows[] = {
+	    {"evil.example.test", false, DENY_SNI_MISMATCH},
+	    {"", false, DENY_SNI_MISSING},
+	    {SESSION_SCRIPT_NAME, true, DENY_ECH_REFUSED},
+	};
+
+	(void)unused;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		struct session_script *test =
+		    session_script_reach(SESSION_RETRY);
+
+		session_script_say_hello(test, rows[i].name, rows[i].ech);
+		session_script_expect(test, rows[i].name, SESSION_LINGER,
+		    SESSION_REASON_REFUSED, rows[i].code);
+		assert_string_equal(test->trace,
+		    "resolve dial say tunnel take_back say linger");
+		assert_memory_equal(test->said, "\x15\x03\x03\0\2\2\x31", 7);
+		session_script_free(test);
+	}
+}
+
+/* What came with the first hello is judged at once. */
+static void
+test_session_retry_eager(void **unused)
+{
+	struct session_script *test = session_script_reach(SESSION_TUNNEL);
+	char bytes[300];
+
+	(void)unused;
+	test->behind_len =
+	    session_script_hello(bytes, "evil.example.test", false);
+	test->behind = bytes;
+	session_step(&test->session, SESSION_EVENT_RETRY);
+	session_script_expect(test, "eager", SESSION_LINGER,
+	    SESSION_REASON_REFUSED, DENY_SNI_MISMATCH);
+	assert_string_equal(test->session.sni, "evil.example.test");
+	session_script_free(test);
+}
+
+/* Other ends of one that is awaited; and one that nobody asked for. */
+static void
+test_session_retry_ends(void **unused)
+{
+	struct session_script *test = session_script_reach(SESSION_RETRY);
+
+	(void)unused;
+	session_script_bytes(test, "\x16\x03\x03\0\4\x0b\0\0\0", 9);
+	session_script_expect(test, "no hello", SESSION_LINGER,
+	    SESSION_REASON_REFUSED, DENY_TLS_PARSE);
+	session_script_free(test);
+	test = session_script_reach(SESSION_RETRY);
+	session_step(&test->session, SESSION_EVENT_CLIENT_END);
+	session_script_expect(
+	    test, "end", SESSION_CLOSED, SESSION_REASON_CLIENT_GONE, DENY_NONE);
+	session_script_free(test);
+	test = session_script_reach(SESSION_RETRY);
+	session_step(&test->session, SESSION_EVENT_MOVE_BROKEN);
+	session_script_expect(
+	    test, "reset", SESSION_CLOSED, SESSION_REASON_RESET, DENY_NONE);
+	session_script_free(test);
+	test = session_script_reach(SESSION_TUNNEL);
+	session_step(&test->session, SESSION_EVENT_SECOND_HELLO);
+	session_script_expect(test, "unasked", SESSION_CLOSED,
+	    SESSION_REASON_REFUSED, DENY_TLS_PARSE);
+	session_script_free(test);
+}
+
+/* A sandbox without bytes left dials nothing. */
+static void
+test_session_no_bytes(void **unused)
+{
+	struct session_script *test = session_script_new(SESSION_SCRIPT_NAME);
+
+	(void)unused;
+	egress_quota_init(&test->sandbox.quota, 0, 10, 0);
+	egress_quota_spend(&test->sandbox.quota, 10);
+	session_step(&test->session, SESSION_EVENT_ACCEPTED);
+	session_script_text(test, session_script_connect);
+	session_script_expect(test, "used up", SESSION_CLOSED,
+	    SESSION_REASON_BYTE_LIMIT, DENY_NONE);
+	assert_string_equal(test->trace, "release");
+	session_script_free(test);
+}
+
 int
 main(void)
 {
@@ -357,6 +473,11 @@ main(void)
 	    cmocka_unit_test(test_session_direct_not_allowed),
 	    cmocka_unit_test(test_session_no_policy),
 	    cmocka_unit_test(test_session_failures),
+	    cmocka_unit_test(test_session_retry_same),
+	    cmocka_unit_test(test_session_retry_other),
+	    cmocka_unit_test(test_session_retry_eager),
+	    cmocka_unit_test(test_session_retry_ends),
+	    cmocka_unit_test(test_session_no_bytes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -52,6 +52,7 @@ test_session_limits_deadlines(void **unused)
 		"504"},
 	    {SESSION_DIAL, 8000, SESSION_LINGER, SESSION_REASON_REFUSED, "504"},
 	    {SESSION_TUNNEL, 300000, SESSION_CLOSED, SESSION_REASON_IDLE, NULL},
+	    {SESSION_RETRY, 9000, SESSION_LINGER, SESSION_REASON_REFUSED, NULL},
 	    {SESSION_EXCHANGE, 300000, SESSION_LINGER, SESSION_REASON_IDLE,
 		"504"},
 	};
@@ -176,7 +177,7 @@ test_session_limits_full_makes_room(void **unused)
 
 static const enum session_state test_session_limits_states[] = {SESSION_NEW,
     SESSION_HEAD, SESSION_HELLO, SESSION_RESOLVE, SESSION_DIAL, SESSION_TUNNEL,
-    SESSION_EXCHANGE, SESSION_LINGER};
+    SESSION_RETRY, SESSION_EXCHANGE, SESSION_LINGER};
 #define TEST_SESSION_STATES                   \
 	(sizeof(test_session_limits_states) / \
 	    sizeof(test_session_limits_states[0]))
@@ -217,7 +218,9 @@ test_session_limits_every_evicted(void **unused)
 	for (size_t i = 0; i < TEST_SESSION_STATES; i++) {
 		struct session_script *test =
 		    session_script_reach(test_session_limits_states[i]);
-		bool answered = test->session.answered;
+		/* In a retry there is an alert to tell. */
+		bool answered = test->session.answered &&
+				test->session.state != SESSION_RETRY;
 
 		session_step(&test->session, SESSION_EVENT_EVICTED);
 		assert_int_equal(test->session.state,
@@ -238,7 +241,7 @@ test_session_limits_every_client_end(void **unused)
 		enum session_state state = test_session_limits_states[i];
 		struct session_script *test = session_script_reach(state);
 		bool ends = state == SESSION_HEAD || state == SESSION_HELLO ||
-			    state == SESSION_LINGER;
+			    state == SESSION_LINGER || state == SESSION_RETRY;
 
 		session_step(&test->session, SESSION_EVENT_CLIENT_END);
 		assert_int_equal(
@@ -257,7 +260,7 @@ test_session_limits_every_policy(void **unused)
 		struct session_script *test = session_script_reach(state);
 		bool judged = state != SESSION_NEW && state != SESSION_HEAD &&
 			      state != SESSION_LINGER;
-		bool open = state == SESSION_TUNNEL ||
+		bool open = state == SESSION_TUNNEL || state == SESSION_RETRY ||
 			    state == SESSION_EXCHANGE || state == SESSION_HELLO;
 
 		session_step(&test->session, SESSION_EVENT_POLICY);

@@ -305,6 +305,69 @@ def bytes_and_rate():
     world.drive.stop()
 
 
+def large_hellos(world, count, seconds=60):
+    """The bytes that count tunnels bring to the upstream by their hellos
+    alone, and how many of their connections were cut."""
+    hello = hello_bytes.hello(names=(NAME.encode(),), pad=60000)
+    begin, cut, conns = time.monotonic(), 0, []
+    for _ in range(count):
+        try:
+            conn, head = world.ask()
+            if b" 200 " not in head:
+                cut += 1
+                continue
+            conn.sendall(hello)
+            conns.append(conn)
+        except OSError:
+            cut += 1
+        if time.monotonic() - begin > seconds:
+            break
+    time.sleep(0.5)
+    return world.stats()["up_bytes"], cut, len(hello)
+
+
+def hellos_count():
+    """A hello is as many bytes as any others."""
+    world = World("--limit", "max_bytes=100000")
+    came, cut, size = large_hellos(world, 8)
+    check("the byte limit counts hellos: at most one too many",
+          100000 <= came <= 100000 + size, (came, size))
+    check("and then nothing is dialled any more", cut >= 4
+          and world.upstream.wait(1) <= 4, (cut, world.lines()))
+    world.drive.stop()
+    world = World("--limit", "rate_bytes=30000")
+    begin = time.monotonic()
+    came, _, size = large_hellos(world, 5)
+    spent = time.monotonic() - begin
+    check("the rate counts hellos: at most one too many",
+          0 < came <= 30000 * (1 + spent) + size, (came, spent))
+    world.drive.stop()
+
+
+def heads_count():
+    """So are the heads of plain requests."""
+    def behaviour(conn):
+        tunnel_client.read_head(conn)
+        conn.close()
+
+    upstream = tunnel_client.Upstream(behaviour)
+    target = f"{NAME}:{upstream.port}"
+    fields = b"".join(b"X-%d: %s\r\n" % (i, b"x" * 2990)
+                      for i in range(4))
+    world = World("--limit", "max_bytes=30000", allow=[f"http://{target}"])
+    for _ in range(6):
+        conn = socket.create_connection(world.drive.address, timeout=10)
+        conn.sendall(f"GET http://{target}/ HTTP/1.1\r\nHost: {target}\r\n"
+                     .encode() + fields + b"\r\n")
+        ending(conn)
+    came = world.stats()["up_bytes"]
+    check("the byte limit counts request heads: at most one too many",
+          30000 <= came <= 42500, (came, world.lines()))
+    check("the last ones ended so", world.last(6).get("reason")
+          == "byte_limit", world.lines())
+    world.drive.stop()
+
+
 def parent():
     heads = []
 
@@ -510,7 +573,7 @@ def descriptors():
 
 for part in (half_close, backpressure, stuck_both_ways, narrowing, closing,
              reset_behind_bytes, times, numbers,
-             bytes_and_rate, parent, parent_of_two, old_client, direct,
+             bytes_and_rate, hellos_count, heads_count, parent, parent_of_two, old_client, direct,
              resolver, decisions, descriptors):
     part()
 harness.finish()

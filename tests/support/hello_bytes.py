@@ -13,8 +13,9 @@ def server_name(*names, kind=0):
 
 
 def client_hello(names=(b"api.example.test",), ech=False, pad=0, more=b"",
-                 no_extensions=False):
-    """Handshake message bytes (without record header)."""
+                 no_extensions=False, share=True):
+    """Handshake message bytes (without record header). share: with a key
+    for x25519, the only group it names; without, a server asks again."""
     body = b"\x03\x03" + bytes(range(32)) + b"\x20" + bytes(32)
     suites = b"\x13\x01\x13\x02\x13\x03\xc0\x2f"
     body += struct.pack("!H", len(suites)) + suites + b"\x01\x00"
@@ -23,8 +24,9 @@ def client_hello(names=(b"api.example.test",), ech=False, pad=0, more=b"",
         extensions += server_name(*names)
     extensions += extension(43, b"\x02\x03\x04")
     extensions += extension(10, b"\x00\x02\x00\x1d")
-    extensions += extension(13, b"\x00\x02\x04\x03")
-    extensions += extension(51, b"\x00\x24\x00\x1d\x00\x20" + bytes(32))
+    extensions += extension(13, b"\x00\x06\x04\x03\x08\x04\x08\x07")
+    extensions += extension(51, b"\x00\x24\x00\x1d\x00\x20" + b"\x09"
+                            + bytes(31) if share else b"\x00\x00")
     if ech:
         extensions += extension(0xfe0d, b"\x00\x00\x01\x00\x01\x07\x00\x20"
                                 + bytes(32) + b"\x00\x20" + bytes(32))

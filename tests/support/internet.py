@@ -151,8 +151,9 @@ def serve_echo(conn):
 
 
 class TLSServer(socketserver.ThreadingTCPServer):
-    """A real TLS server; .seen holds (sni, version) of each handshake and
-    .connections counts even those without one."""
+    """A real TLS server; .seen holds (sni, version) of each handshake,
+    .named each name that any ClientHello brought, also where no handshake
+    came of it, and .connections counts even those without one."""
     allow_reuse_address = True
     daemon_threads = True
     request_queue_size = 512
@@ -160,7 +161,7 @@ class TLSServer(socketserver.ThreadingTCPServer):
     def __init__(self, pem, address="127.0.0.1", port=0,
                  behaviour=serve_http):
         self.behaviour = behaviour
-        self.seen, self.connections = [], 0
+        self.seen, self.named, self.connections = [], [], 0
         self.context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         self.context.load_cert_chain(pem)
         self.context.sni_callback = self._sni
@@ -174,9 +175,9 @@ class TLSServer(socketserver.ThreadingTCPServer):
         return self.context.wrap_socket(
             conn, server_side=True, do_handshake_on_connect=False), peer
 
-    @staticmethod
-    def _sni(sslsocket, name, _context):
+    def _sni(self, sslsocket, name, _context):
         sslsocket.agentnode_sni = name
+        self.named.append(name)
 
     def note(self, conn):
         self.seen.append((getattr(conn, "agentnode_sni", None),
