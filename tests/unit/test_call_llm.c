@@ -229,8 +229,8 @@ test_call_llm_many(struct buffer *request)
 		    buffer_printf(&body,
 			"{\"role\":\"system\",\"content\":\"%s\"},", text),
 		    RESULT_OK);
-	assert_int_equal(
-	    buffer_append(&body, "{\"role\":\"user\",\"content\":\"u\"}]}", 34),
+	assert_int_equal(buffer_append_text(
+			     &body, "{\"role\":\"user\",\"content\":\"u\"}]}"),
 	    RESULT_OK);
 	assert_int_equal(buffer_append(&body, "", 1), RESULT_OK);
 	buffer_init(request, 32U << 20);
