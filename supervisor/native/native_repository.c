@@ -20,7 +20,7 @@
 #include "supervisor/native/native_look.h"
 #include "supervisor/native/native_step.h"
 
-#define NATIVE_REPOSITORY_PATHS_MAX 32U
+#define NATIVE_REPOSITORY_PATHS_MAX 64U
 #define NATIVE_REPOSITORY_FOUND_MAX 128U
 #define NATIVE_REPOSITORY_AROUND_MAX 4U   /* repositories around the root */
 #define NATIVE_REPOSITORY_WORDS_MAX 4096U /* of all configs */
@@ -31,6 +31,7 @@
 struct native_repository_item {
 	char path[NATIVE_VIEW_PATH_MAX];
 	const char *top; /* borrowed */
+	bool yours;      /* for any repository: places alone count */
 };
 
 struct native_repository_list {
@@ -75,6 +76,7 @@ native_repository_add(struct native_repository *repository,
 		    "%s/%s: too long a path to protect", repository->root->path,
 		    dir);
 	item->top = top;
+	item->yours = false;
 	for (size_t i = 0; i < list->count; i++) {
 		if (strcmp(list->items[i].path, item->path) == 0 &&
 		    strcmp(list->items[i].top, top) == 0)
@@ -281,8 +283,63 @@ native_repository_outer(struct native_repository *repository)
 struct native_repository_config {
 	struct native_repository *repository;
 	const char *file, *top, *below;
+	bool yours;
 	enum native_gitconfig_kind kind; /* of the value at hand */
 };
+
+/* Another config, that lies outside: what it names may not. */
+static enum result
+native_repository_reach(struct native_repository *repository, const char *named,
+    const char *top, bool yours)
+{
+	struct native_repository_list *list = &repository->configs;
+	size_t count = list->count;
+	char up[NATIVE_VIEW_PATH_MAX], real[NATIVE_VIEW_PATH_MAX];
+	enum result result;
+
+	/* What you cannot read git passes over for you as well. */
+	if (access(named, R_OK) != 0 || !native_look_real(named, real) ||
+	    real[0] == '\0')
+		return RESULT_OK;
+	if (native_step_below(real, repository->root->path))
+		return native_step_fault(repository->plan, RESULT_REFUSED,
+		    "%s: %s is a link into it, which the command could write; "
+		    "use --mode read-only",
+		    repository->root->path, named);
+	result = native_look_out(repository->root, real, up);
+	if (result == RESULT_OK)
+		result = native_repository_add(repository, list, top, up, "");
+	if (list->count > count)
+		list->items[count].yours = yours;
+	return result;
+}
+
+/* The configuration that counts in every repository: in the root's own, and
+ * in those around it. */
+static enum result
+native_repository_yours(struct native_repository *repository)
+{
+	static const char *const names[] = {".gitconfig", ".config/git/config"};
+	char path[NATIVE_VIEW_PATH_MAX];
+	enum result result = RESULT_OK;
+
+	for (size_t top = 0; top <= repository->top_count; top++) {
+		const char *from = top == 0 ? "" : repository->tops[top - 1];
+
+		result = native_repository_reach(
+		    repository, "/etc/gitconfig", from, true);
+		for (size_t i = 0; i < 2 && result == RESULT_OK; i++) {
+			result = native_step_join(
+			    path, repository->plan->view->home, names[i]);
+			if (result == RESULT_OK)
+				result = native_repository_reach(
+				    repository, path, from, true);
+		}
+		if (result != RESULT_OK)
+			return result;
+	}
+	return result;
+}
 
 /* Hooks or another config, that one says are elsewhere in the root. */
 static enum result
@@ -300,6 +357,9 @@ native_repository_place(
 		return result;
 	result = native_look_certain(
 	    repository->plan, repository->root, &place, config->file);
+	if (result == RESULT_OK && !place.inside && !hooks)
+		return native_repository_reach(
+		    repository, place.named, config->top, config->yours);
 	if (result != RESULT_OK || !place.inside)
 		return result;
 	if (place.path[0] == '\0')
@@ -382,6 +442,8 @@ native_repository_value(
 	config->kind = kind;
 	if (kind == NATIVE_GITCONFIG_HOOKS || kind == NATIVE_GITCONFIG_INCLUDE)
 		return native_repository_place(config, value);
+	if (config->yours)
+		return RESULT_OK;
 	result = native_repository_file(config, value, false);
 	if (result == RESULT_OK)
 		result = native_gitwords_read(
@@ -394,8 +456,8 @@ native_repository_config(struct native_repository *repository,
     const struct native_repository_item *item)
 {
 	char below[NATIVE_VIEW_PATH_MAX];
-	struct native_repository_config config = {
-	    repository, item->path, item->top, below, NATIVE_GITCONFIG_OTHER};
+	struct native_repository_config config = {repository, item->path,
+	    item->top, below, item->yours, NATIVE_GITCONFIG_OTHER};
 	char *text = NULL, *end;
 	size_t len = 0;
 	enum result result =
@@ -479,6 +541,8 @@ native_repository_all(struct native_repository *repository, bool bare)
 		result = native_repository_outer(repository);
 	if (result == RESULT_OK)
 		result = native_repository_dirs(repository);
+	if (result == RESULT_OK)
+		result = native_repository_yours(repository);
 	for (size_t i = 0; i < repository->configs.count && result == RESULT_OK;
 	     i++)
 		result = native_repository_config(

@@ -55,6 +55,8 @@ EXPECTED = {
     "give_away": ("EINVAL", REFUSED), "suid_made": "",
     "hook": READ_ONLY, "git_config": READ_ONLY, "absent_envrc": (READ_ONLY, "EACCES"),
     "absent_vscode": READ_ONLY, "rename_git": "EBUSY",
+    "absent_refs": "EEXIST", "remove_refs": ("EBUSY", "EOVERFLOW"),
+    "absent_commondir": (READ_ONLY, "EACCES"),
     "rename_hooks": "EBUSY", "remove_hooks": "EBUSY",
     "rename_over_config": ("EBUSY", "EXDEV"), "link_config": "EXDEV",
     "truncate_config": READ_ONLY, "chmod_config": READ_ONLY,

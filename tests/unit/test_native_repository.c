@@ -228,7 +228,9 @@ configs_are_read_to_the_end(void **state)
 	text_file("u/proj/.git/config",
 	    "[includeIf \"gitdir:a]b/\"]path = ../conf/more\n");
 	text_file("u/proj/conf/more", "[include]\n\tpath = third\n");
-	text_file("u/proj/conf/third", "[core]\n\thooksPath = ~/proj/h1\n");
+	text_file("u/proj/conf/third",
+	    "[core]\n\thooksPath = ~/proj/h1\n[include]path = ~/shared\n");
+	text_file("u/shared", "[core]\n\thooksPath = h3\n");
 	text_file("u/proj/.git/config.worktree", "[core]hooksPath = h2\n");
 	assert_int_equal(make(&choice), RESULT_OK);
 	part = users_part();
@@ -236,11 +238,41 @@ configs_are_read_to_the_end(void **state)
 	assert_non_null(strstr(part, "\nro /u/proj/conf/third\n"));
 	assert_non_null(strstr(part, "\nro+d /u/proj/h1\n"));
 	assert_non_null(strstr(part, "\nro+d /u/proj/h2\n"));
+	assert_non_null(strstr(part, "\nro+d /u/proj/h3\n"));
 	text_file("u/proj/.gitconfig", "");
 	assert_int_equal(unlink(at("u/proj/conf/third")), 0);
 	text_file("u/proj/conf/third", "[core]\n\thooksPath = .\n");
 	assert_int_equal(make(&choice), RESULT_REFUSED);
 	assert_non_null(strstr(fault, "the workspace itself"));
+}
+
+/* What you set for every repository counts in this one, and in those around
+ * it; where your file itself lies in the root it could be written. */
+static void
+your_own_configuration_is_read_for_places(void **state)
+{
+	struct native_view_choice choice =
+	    choose(NATIVE_WORKSPACE_WRITE, at("u/proj/front"));
+
+	(void)state;
+	folder("u/proj/.git");
+	folder("u/proj/front");
+	folder("u/proj/front/bin");
+	file("u/proj/front/bin/x");
+	text_file("u/real", "[core]hooksPath = front/h1\n[include]path = more\n"
+			    "[alias]x = !bin/x\n");
+	text_file("u/more", "[core]hooksPath = h2\n");
+	assert_int_equal(symlink("real", at("u/.gitconfig")), 0);
+	assert_int_equal(make(&choice), RESULT_OK);
+	assert_non_null(strstr(users_part(), "\nro+d /u/proj/front/h1\n"));
+	assert_non_null(strstr(users_part(), "\nro+d /u/proj/front/h2\n"));
+	assert_null(strstr(users_part(), "bin"));
+	assert_int_equal(unlink(at("u/.gitconfig")), 0);
+	text_file("u/proj/front/gitconfig", "");
+	assert_int_equal(
+	    symlink("proj/front/gitconfig", at("u/.gitconfig")), 0);
+	assert_int_equal(make(&choice), RESULT_REFUSED);
+	assert_non_null(strstr(fault, "is a link into it"));
 }
 
 /* A chain of includes that has no end is not read for ever. */
@@ -254,7 +286,7 @@ too_many_configs_are_refused(void **state)
 	(void)state;
 	folder("u/proj/.git");
 	text_file("u/proj/.git/config", "[include]\npath = ../c0\n");
-	for (int i = 0; i < 40; i++) {
+	for (int i = 0; i < 80; i++) {
 		(void)snprintf(name, sizeof(name), "u/proj/c%d", i);
 		(void)snprintf(
 		    text, sizeof(text), "[include]\npath = c%d\n", i + 1);
@@ -515,6 +547,7 @@ main(void)
 	    CASE(a_root_is_given_once),
 	    CASE(places_the_config_names_are_protected),
 	    CASE(configs_are_read_to_the_end),
+	    CASE(your_own_configuration_is_read_for_places),
 	    CASE(too_many_configs_are_refused),
 	    CASE(a_config_is_read_as_git_reads_it),
 	    CASE(a_long_line_is_no_way_round),
