@@ -24,7 +24,11 @@
 /* Beside the command's own time: start, results, removal. */
 #define EXEC_COLLECT_MORE_S 900U
 #define EXEC_COLLECT_PIPES 3U
-#define EXEC_COLLECT_ANSWER_MAX (64U << 20)
+/* Of a byte as JSON of what stands for it ("\\u001f"), of what is said of
+ * each file beside its text, and of all else (20 names, 16 hints). */
+#define EXEC_COLLECT_BYTE_MAX 6U
+#define EXEC_COLLECT_FILE_MAX 2048U
+#define EXEC_COLLECT_ELSE_MAX 131072U
 
 /* Of the pipes. */
 enum {
@@ -47,6 +51,15 @@ struct exec_collect {
 	void *context;
 };
 
+/* The reader has hostile bytes: its answer is at most what it was to show. */
+static size_t
+exec_collect_most(const struct exec_plan *plan)
+{
+	return (size_t)(EXEC_COLLECT_BYTE_MAX * (2 * plan->text + plan->total) +
+			EXEC_COLLECT_FILE_MAX * plan->files +
+			EXEC_COLLECT_ELSE_MAX);
+}
+
 /* The text that the reader wrote, as JSON. */
 static json_t *
 exec_collect_answer(struct exec_collect *collect, struct json_fault *fault)
@@ -56,8 +69,8 @@ exec_collect_answer(struct exec_collect *collect, struct json_fault *fault)
 	size_t len = 0;
 
 	if (lseek(collect->answer, 0, SEEK_SET) != 0 ||
-	    fd_read_all(collect->answer, EXEC_COLLECT_ANSWER_MAX, &text,
-		&len) != RESULT_OK ||
+	    fd_read_all(collect->answer, exec_collect_most(collect->plan),
+		&text, &len) != RESULT_OK ||
 	    json_field_parse(text, len, &answer, fault) != RESULT_OK)
 		json_field_fault(fault, "what was collected cannot be read");
 	free(text);

@@ -135,7 +135,7 @@ static bool
 exec_result_native(json_t *result, const struct exec_result_facts *facts)
 {
 	const struct native_view *view = facts->native->view;
-	const json_t *text = json_object_get(result, "stderr");
+	const json_t *hints = json_object_get(facts->collected, "hints");
 	json_t *native =
 	    view != NULL ? exec_native_facts(facts->native) : json_null();
 
@@ -144,9 +144,7 @@ exec_result_native(json_t *result, const struct exec_result_facts *facts)
 		    native, "granted", exec_result_granted(facts->request));
 	return json_object_set_new(result, "native", native) == 0 &&
 	       json_object_set_new(result, "denied",
-		   native_denied_json(facts->denied, view,
-		       json_string_value(text),
-		       view != NULL ? json_string_length(text) : 0)) == 0;
+		   native_denied_json(facts->denied, view, hints)) == 0;
 }
 
 /* How it ended: its own code or signal, unless we ended it. */

@@ -10,7 +10,6 @@
 #include <string.h>
 
 #include "common/domain.h"
-#include "supervisor/native/native_hint.h"
 
 /* "name:port" in canonical spelling, as --allow takes it. */
 static bool
@@ -115,38 +114,56 @@ native_denied_add_host(json_t *list, const struct native_denied_host *host)
 	    json_integer((json_int_t)host->count));
 }
 
+/* Printable, as long as a hint may be: nothing else was to be sent. */
+static bool
+native_denied_is_path(const char *path)
+{
+	size_t len = path != NULL ? strlen(path) : 0;
+
+	for (size_t i = 0; i < len; i++) {
+		if ((unsigned char)path[i] < 0x20 ||
+		    (unsigned char)path[i] > 0x7e)
+			return false;
+	}
+	return len > 0 && len < NATIVE_DENIED_PATH_MAX;
+}
+
 /* A hint that the view does not explain is the command's own trouble. */
 static int
-native_denied_add_path(json_t *list, const struct native_view *view,
-    const struct native_hint *hint)
+native_denied_add_path(
+    json_t *list, const struct native_view *view, const json_t *hint)
 {
+	const char *path = json_string_value(json_object_get(hint, "path"));
+	const char *need = json_string_value(json_object_get(hint, "need"));
 	struct native_denial denial = {"", ""};
 
-	if (hint->need != NATIVE_HINT_WRITE)
-		denial = native_view_judge(view, hint->path, false);
-	if (hint->need != NATIVE_HINT_READ && denial.code[0] == '\0')
-		denial = native_view_judge(view, hint->path, true);
+	if (!native_denied_is_path(path) || need == NULL)
+		return 0;
+	if (strcmp(need, "write") != 0)
+		denial = native_view_judge(view, path, false);
+	if (strcmp(need, "read") != 0 && denial.code[0] == '\0')
+		denial = native_view_judge(view, path, true);
 	if (denial.code[0] == '\0')
 		return 0;
 	return native_denied_add(
-	    list, "path", hint->path, denial.code, denial.flag, "output");
+	    list, "path", path, denial.code, denial.flag, "output");
 }
 
 json_t *
 native_denied_json(const struct native_denied *denied,
-    const struct native_view *view, const char *text, size_t len)
+    const struct native_view *view, const json_t *hints)
 {
-	struct native_hints *hints = calloc(1, sizeof(*hints));
 	json_t *list = json_array();
-	int failed = hints == NULL || list == NULL;
+	int failed = list == NULL;
 
 	for (size_t i = 0; !failed && i < denied->host_count; i++)
 		failed = native_denied_add_host(list, &denied->hosts[i]);
-	if (!failed && view != NULL)
-		native_hint_read(text, len, hints);
-	for (size_t i = 0; !failed && i < hints->count; i++)
-		failed = native_denied_add_path(list, view, &hints->hints[i]);
-	free(hints);
+	for (size_t i = 0;
+	     !failed && view != NULL && i < json_array_size(hints) &&
+	     i < NATIVE_DENIED_PATHS_MAX;
+	     i++)
+		failed = native_denied_add_path(
+		    list, view, json_array_get(hints, i));
 	if (failed) {
 		json_decref(list);
 		return NULL;

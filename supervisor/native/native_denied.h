@@ -16,6 +16,8 @@
 #include "supervisor/native/native_view.h"
 
 #define NATIVE_DENIED_HOSTS_MAX 32U
+#define NATIVE_DENIED_PATHS_MAX 16U
+#define NATIVE_DENIED_PATH_MAX 512U
 #define NATIVE_DENIED_TARGET_MAX 262U /* name, colon, port, NUL */
 #define NATIVE_DENIED_CODE_MAX 32U
 
@@ -37,9 +39,10 @@ struct native_denied {
 void native_denied_decision(struct native_denied *denied, const json_t *body);
 
 /* [{"kind":"host"|"path","target","code","flag"?,"known_by","count"?}]:
- * hosts, then paths of the printed text that the view explains. Caller
- * decrefs; NULL: no memory. view may be NULL. */
+ * hosts, then paths that the view explains, of hints: what collect.h says of
+ * the printed text; one that is odd is passed over. Caller decrefs; NULL: no
+ * memory. view and hints may be NULL. */
 json_t *native_denied_json(const struct native_denied *denied,
-    const struct native_view *view, const char *text, size_t len);
+    const struct native_view *view, const json_t *hints);
 
 #endif

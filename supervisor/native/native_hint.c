@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Reads refusals out of printed lines (see the header). Called by
- * native_denied; must never be more than a hint, whatever the line says.
+ * collect.c, in the process that reads what a command wrote, and by nobody
+ * else; must never be more than a hint, whatever the line says.
  */
 #include "supervisor/native/native_hint.h"
 
@@ -25,6 +26,20 @@ static const struct native_hint_phrase {
 
 #define NATIVE_HINT_PHRASES \
 	(sizeof(native_hint_phrases) / sizeof(native_hint_phrases[0]))
+
+const char *
+native_hint_word(enum native_hint_need need)
+{
+	switch (need) {
+	case NATIVE_HINT_READ:
+		return "read";
+	case NATIVE_HINT_WRITE:
+		return "write";
+	case NATIVE_HINT_ANY:
+		break;
+	}
+	return "any";
+}
 
 static const char *
 native_hint_find(const char *line, size_t len, const char *phrase)

@@ -3,7 +3,9 @@
  * Paths that a command says it could not use, from what it printed: "touch:
  * cannot touch '/etc/x': Read-only file system". A hint and no more: the
  * kernel tells nobody which path it refused, and a command can print what
- * it likes. Never a reason to grant anything. Pure.
+ * it likes. Never a reason to grant anything. Pure. The bytes
+ * are the command's: agentnode-collect reads them, the supervisor has its
+ * list (native_denied.h).
  */
 #ifndef SUPERVISOR_NATIVE_NATIVE_HINT_H
 #define SUPERVISOR_NATIVE_NATIVE_HINT_H
@@ -20,6 +22,9 @@ enum native_hint_need {
 	NATIVE_HINT_WRITE,
 	NATIVE_HINT_ANY
 };
+
+/* "read", "write", "any": what the call was about. */
+const char *native_hint_word(enum native_hint_need need);
 
 struct native_hint {
 	char path[NATIVE_HINT_PATH_MAX]; /* printable, as it was printed */

@@ -15,6 +15,6 @@ target_link_libraries(supervisor_native_view PUBLIC common_io)
 # What was refused, and a person who is asked.
 add_library(supervisor_native_approval STATIC
     ${NATIVE}/native_approval.c ${NATIVE}/native_denied.c
-    ${NATIVE}/native_grant.c ${NATIVE}/native_hint.c)
+    ${NATIVE}/native_grant.c)
 target_link_libraries(supervisor_native_approval PUBLIC supervisor_native_view
     supervisor_policy)

@@ -14,6 +14,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "supervisor/native/native_hint.h"
 #include "supervisor/unpack/collect_handed.h"
 #include "supervisor/unpack/result_reader.h"
 #include "supervisor/unpack/result_text.h"
@@ -202,18 +203,41 @@ collect_skipped(struct collect *collect)
 	    collect->names);
 }
 
+/* Here, so that nobody with rights reads what a command wrote. */
+static json_t *
+collect_hints(const struct result_text *text)
+{
+	struct native_hints *hints = calloc(1, sizeof(*hints));
+	json_t *list = json_array();
+	bool good = hints != NULL && list != NULL;
+
+	if (good && text->len > 0)
+		native_hint_read((const char *)text->bytes, text->len, hints);
+	for (size_t i = 0; good && i < hints->count; i++)
+		good = json_array_append_new(list,
+			   json_pack("{s:s, s:s}", "path", hints->hints[i].path,
+			       "need",
+			       native_hint_word(hints->hints[i].need))) == 0;
+	free(hints);
+	if (good)
+		return list;
+	json_decref(list);
+	return NULL;
+}
+
 static json_t *
 collect_answer(struct collect *collect)
 {
 	struct result_text *output = collect->output;
 	bool complete = collect->reader.verdict == RESULT_READER_END;
 
-	return json_pack("{s:o, s:o, s:O, s:b, s:s, s:o}", "stdout",
+	return json_pack("{s:o, s:o, s:O, s:b, s:s, s:o, s:o}", "stdout",
 	    result_text_json(&output[0], output[0].total), "stderr",
 	    result_text_json(&output[1], output[1].total), "files",
 	    collect->files, "complete", complete, "fault",
 	    complete ? "" : result_reader_text(collect->reader.verdict),
-	    "skipped", collect_skipped(collect));
+	    "skipped", collect_skipped(collect), "hints",
+	    collect_hints(&collect->output[1]));
 }
 
 static enum result

@@ -35,8 +35,10 @@ struct collect_bound {
 /* Returns when both outputs and the stream came to their end. The answer is
  * {"stdout":T,"stderr":T,"files":[{"name","input",...T}],"complete":b,
  * "fault":text,"skipped":{"directories","links","special","unreadable",
- * "more","names":[..]}} with T as result_text.h says; complete is false when
- * the stream was cut or wrong, fault says how. *result_r: {"complete"}. */
+ * "more","names":[..]},"hints":[{"path","need"}]} with T as result_text.h says;
+ * complete is false when the stream was cut or wrong, fault says how; hints are
+ * of what is kept of standard error (native_hint.h). *result_r: {"complete"}.
+ */
 enum result collect_run(struct unpack_io *io, const int *fds,
     const struct collect_bound *bound, json_t **result_r);
 

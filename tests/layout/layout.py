@@ -174,6 +174,28 @@ def check_common(files):
                       "or libsecret")
 
 
+# Readers of what a command wrote, and who alone may call them: processes
+# without rights. The supervisor has their answers.
+READERS = {
+    "supervisor/native/native_hint.h": ("supervisor/unpack/collect.c",
+                                        "supervisor/native/native_hint.c"),
+    "supervisor/unpack/result_reader.h": ("supervisor/unpack/",),
+    "supervisor/unpack/result_text.h": ("supervisor/unpack/",),
+}
+
+
+def check_readers(files):
+    for path in files:
+        if not path.startswith(PRODUCT) or not path.endswith((".c", ".h")):
+            continue
+        for number, line in enumerate(lines_of(path), 1):
+            found = re.match(r'#include "([^"]+)"', line)
+            may = READERS.get(found.group(1)) if found else None
+            if may and not path.startswith(may):
+                fault(f"{path}:{number}", f"includes {found.group(1)}, which "
+                      "reads what a command wrote")
+
+
 def check_documents(files):
     """Paths and our own functions named in the documents exist."""
     names = set(files)
@@ -210,6 +232,7 @@ def main():
         if path.endswith(".h") and path.startswith(PRODUCT):
             check_header_alone(path)
     check_common(files)
+    check_readers(files)
     check_documents(files)
     for text in faults:
         print(text)

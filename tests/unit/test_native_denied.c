@@ -144,7 +144,7 @@ hosts_are_exact_and_some_can_be_granted(void **state)
 	}
 	decide(denied, "deny", rows[0].target, rows[0].code);
 	assert_int_equal(denied->hosts[0].count, 4);
-	list = native_denied_json(denied, NULL, "", 0);
+	list = native_denied_json(denied, NULL, NULL);
 	assert_int_equal(json_array_size(list), denied->host_count);
 	assert_string_equal(
 	    json_string_value(json_object_get(json_array_get(list, 0), "flag")),
@@ -160,11 +160,14 @@ hosts_are_exact_and_some_can_be_granted(void **state)
 static void
 paths_are_hints_the_view_explains(void **state)
 {
-	static const char text[] =
-	    "cat: /srv/a: No such file or directory\n"
-	    "cat: missing.txt: No such file or directory\n"
-	    "touch: cannot touch '/usr/x': Read-only file system\n"
-	    "touch: cannot touch '/scratch/x': No space left on device\n";
+	/* As agentnode-collect sends them, and as it never does. */
+	json_t *hints = json_pack("[{s:s, s:s}, {s:s, s:s}, {s:s, s:s},"
+				  "{s:s, s:s}, {s:s, s:s}, {s:s}, {s:i, s:s},"
+				  "n, s]",
+	    "path", "/srv/a", "need", "read", "path", "missing.txt", "need",
+	    "read", "path", "/usr/x", "need", "write", "path", "/scratch/x",
+	    "need", "any", "path", "/usr/\x1b[2J", "need", "write", "path",
+	    "/usr/y", "path", 1, "need", "write", "/usr/z");
 	struct native_view_choice choice = {.mode = NATIVE_READ_ONLY,
 	    .home = "/home/nobody-here",
 	    .agentnode = "/home/nobody-here/.agentnode",
@@ -178,9 +181,10 @@ paths_are_hints_the_view_explains(void **state)
 	(void)state;
 	assert_non_null(view);
 	assert_non_null(denied);
+	assert_non_null(hints);
 	assert_int_equal(
 	    native_view_make(&choice, view, fault, sizeof(fault)), RESULT_OK);
-	list = native_denied_json(denied, view, text, strlen(text));
+	list = native_denied_json(denied, view, hints);
 	assert_int_equal(json_array_size(list), 2);
 	assert_string_equal(
 	    json_string_value(json_object_get(json_array_get(list, 0), "code")),
@@ -191,6 +195,18 @@ paths_are_hints_the_view_explains(void **state)
 	assert_string_equal(json_string_value(json_object_get(
 				json_array_get(list, 1), "known_by")),
 	    "output");
+	json_decref(list);
+	json_decref(hints);
+	/* Of more than there may be the first ones. */
+	hints = json_array();
+	for (unsigned n = 0; n < 2 * NATIVE_DENIED_PATHS_MAX; n++)
+		assert_int_equal(
+		    json_array_append_new(hints, json_pack("{s:s, s:s}", "path",
+						     "/usr/x", "need", "any")),
+		    0);
+	list = native_denied_json(denied, view, hints);
+	assert_int_equal(json_array_size(list), NATIVE_DENIED_PATHS_MAX);
+	json_decref(hints);
 	json_decref(list);
 	free(denied);
 	free(view);
