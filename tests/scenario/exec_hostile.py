@@ -120,6 +120,20 @@ def it_leaves(boundary):
           and result["skipped"]["links"] == 1, result)
 
 
+def it_is_long(boundary):
+    """What needs most bytes to be told, as much of it as is shown."""
+    result = on(boundary, """python3 -c '
+import sys
+for n in range(110):
+    open(chr(1) * 250 + "%03d" % n, "w").write(chr(1) * 9000)
+for out in sys.stdout, sys.stderr:
+    out.write(chr(1) * 9000)'""", timeout="20s")
+    check(f"{boundary}: the longest answer is read", result["rc"] == 0
+          and result["files_complete"] and len(result["files"]) == 100
+          and all(one["text"] == "\x01" * 8192 for one in result["files"])
+          and result["stderr"] == "\x01" * 8192, str(result)[:900])
+
+
 def it_fills(boundary):
     result = on(boundary, "head -c 100m /dev/zero >full; echo $?; wc -c full",
                 timeout="20s")
@@ -144,6 +158,7 @@ for one in BOUNDARIES:
     it_floods(one)
     it_leaves(one)
     it_fills(one)
+    it_is_long(one)
 
 # --- names that must not go in -----------------------------------------------
 
