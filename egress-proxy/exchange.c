@@ -20,23 +20,25 @@
 
 struct exchange_end {
 	int fd; /* the session's */
-	unsigned readable : 1, writable : 1, eof : 1;
+	unsigned readable : 1, writable : 1, eof : 1,
+	    hung : 1; /* it ended or was reset, not yet asked which */
 	uint64_t written;
 };
 
 struct exchange {
 	struct exchange_end client, upstream;
 	struct http_body body;
-	struct http_body answer; /* the response's, when it is unwrapped */
+	struct http_body answer; /* the response's, when it is framed */
 	bool body_done;          /* all of the request was taken */
 	bool head_done;          /* the final response head was passed on */
 	bool old_client;         /* HTTP/1.0: knows no chunks and no 100 */
 	bool bare;               /* HEAD: the response has no body */
-	bool unwrap;             /* answer is in use */
+	bool framed;             /* it says where it ends: answer is in use */
+	bool unwrap;             /* and its chunks lose their framing */
 	size_t unpaid;           /* read before, and the quota was not asked */
 	struct buffer in;        /* client's bytes before the body parser */
 	struct buffer up;        /* for the upstream */
-	struct buffer head;      /* the response head; then chunks to unwrap */
+	struct buffer head;      /* the response head; then framed bytes */
 	struct buffer down;      /* for the client */
 };
 
@@ -51,8 +53,8 @@ exchange_new(int client_fd, int upstream_fd,
 	*exchange_r = NULL;
 	if (exchange == NULL)
 		return RESULT_NO_MEMORY;
-	exchange->client = (struct exchange_end){client_fd, 1, 1, 0, 0};
-	exchange->upstream = (struct exchange_end){upstream_fd, 1, 1, 0, 0};
+	exchange->client = (struct exchange_end){client_fd, 1, 1, 0, 0, 0};
+	exchange->upstream = (struct exchange_end){upstream_fd, 1, 1, 0, 0, 0};
 	buffer_init(&exchange->in, rest_len + EXCHANGE_IN);
 	buffer_init(&exchange->up, EXCHANGE_BUFFER);
 	buffer_init(&exchange->head, HTTP_HEAD_BYTES_MAX + 1);
@@ -174,18 +176,23 @@ exchange_step_up(struct exchange *exchange, struct egress_quota *quota)
 	return exchange_read(client, &exchange->in, EXCHANGE_IN, quota);
 }
 
-/* A final head: its body goes as it comes, unless the client knows no
- * chunks. 204 and 304 have none, whatever their head says. */
+/* A final head. 204 and 304 have no body, whatever it says. */
 static enum exchange_status
 exchange_answer(struct exchange *exchange, const struct http_head *head)
 {
 	bool old = exchange->old_client;
+	bool none =
+	    exchange->bare || head->status == 204 || head->status == 304;
 
 	exchange->head_done = true;
-	exchange->unwrap = old && head->chunked && !exchange->bare &&
-			   head->status != 204 && head->status != 304;
+	exchange->framed = none || head->chunked || head->has_length;
+	exchange->unwrap = old && head->chunked && !none;
 	if (exchange->unwrap)
 		http_body_init_unwrap(&exchange->answer);
+	else if (exchange->framed && !none)
+		http_body_init(&exchange->answer, head);
+	else
+		exchange->answer.state = HTTP_BODY_STATE_DONE;
 	if (response_head_rewrite(
 		head, head->chunked && !old, &exchange->down) != RESULT_OK)
 		return EXCHANGE_BAD_RESPONSE;
@@ -232,10 +239,29 @@ exchange_step_head(struct exchange *exchange, struct egress_quota *quota)
 	    HTTP_HEAD_BYTES_MAX - exchange->head.len, quota);
 }
 
-/* Chunks for a client that knows none. One that breaks off must not look
- * like a whole answer: the client is reset. */
+/* So many bytes of a Content-Length go as they come. */
 static enum exchange_status
-exchange_step_unwrap(struct exchange *exchange, struct egress_quota *quota)
+exchange_pass_length(struct exchange *exchange, struct egress_quota *quota)
+{
+	struct http_body *answer = &exchange->answer;
+	size_t want =
+	    answer->left < EXCHANGE_BUFFER ? answer->left : EXCHANGE_BUFFER;
+	enum exchange_status status;
+
+	status =
+	    exchange_read(&exchange->upstream, &exchange->down, want, quota);
+	answer->left -= exchange->down.len;
+	if (answer->left == 0)
+		answer->state = HTTP_BODY_STATE_DONE;
+	return status;
+}
+
+/* An answer that says where it ends is over there, whatever the upstream
+ * does with its connection. One that breaks off says so itself, unless its
+ * chunks are unwrapped: then the client is reset, so that it does not look
+ * like a whole one. */
+static enum exchange_status
+exchange_step_framed(struct exchange *exchange, struct egress_quota *quota)
 {
 	struct exchange_end *upstream = &exchange->upstream;
 	struct buffer *chunks = &exchange->head;
@@ -245,9 +271,12 @@ exchange_step_unwrap(struct exchange *exchange, struct egress_quota *quota)
 		return EXCHANGE_DONE;
 	if (chunks->len == 0) {
 		if (upstream->eof)
-			return EXCHANGE_BROKEN;
+			return exchange->unwrap ? EXCHANGE_BROKEN
+						: EXCHANGE_DONE;
 		if (!upstream->readable)
 			return EXCHANGE_WAIT;
+		if (exchange->answer.state == HTTP_BODY_STATE_LENGTH)
+			return exchange_pass_length(exchange, quota);
 		return exchange_read(
 		    upstream, chunks, HTTP_HEAD_BYTES_MAX, quota);
 	}
@@ -270,8 +299,8 @@ exchange_step_down(struct exchange *exchange, struct egress_quota *quota)
 		return exchange_write(&exchange->client, &exchange->down);
 	if (!exchange->head_done)
 		return exchange_step_head(exchange, quota);
-	if (exchange->unwrap)
-		return exchange_step_unwrap(exchange, quota);
+	if (exchange->framed)
+		return exchange_step_framed(exchange, quota);
 	if (rest->len > 0) {
 		if (buffer_append(&exchange->down, buffer_bytes_borrow(rest),
 			rest->len) != RESULT_OK)
@@ -322,11 +351,29 @@ exchange_pay(struct exchange *exchange, struct egress_quota *quota)
 	return true;
 }
 
+/* Whether the client was reset. Its FIN alone may be a half-close of one
+ * that still reads, so that is left to the writes and the limits of time. */
+static bool
+exchange_client_gone(struct exchange *exchange)
+{
+	socklen_t size = sizeof(int);
+	int error = 0;
+
+	if (!exchange->client.hung)
+		return false;
+	exchange->client.hung = 0;
+	return getsockopt(exchange->client.fd, SOL_SOCKET, SO_ERROR, &error,
+		   &size) != 0 ||
+	       error != 0;
+}
+
 enum exchange_status
 exchange_continue(struct exchange *exchange, struct egress_quota *quota)
 {
 	enum exchange_status up, down;
 
+	if (exchange_client_gone(exchange))
+		return EXCHANGE_BROKEN;
 	if (!exchange_pay(exchange, quota))
 		return EXCHANGE_THROTTLED;
 	down = exchange_turn(exchange, quota, exchange_step_down);
@@ -355,6 +402,8 @@ exchange_note(struct exchange *exchange, unsigned end, unsigned can)
 		at->readable = 1;
 	if (can & TUNNEL_CAN_WRITE)
 		at->writable = 1;
+	if (can & TUNNEL_HUNG_UP)
+		at->hung = 1;
 }
 
 uint64_t

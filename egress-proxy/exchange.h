@@ -3,9 +3,9 @@
  * One plain HTTP request and its response between two connected sockets.
  * The request head was judged and is written anew, the body is framed anew,
  * nothing behind it is passed on; the response head loses its hop-by-hop
- * fields, its body is passed as it comes until the upstream ends. A client
- * of HTTP/1.0 gets no chunks: their content, and the end of the connection
- * ends it. Like tunnel.h it has no events of its own.
+ * fields, its body is passed until it ends as its head said, or until the
+ * upstream ends. A client of HTTP/1.0 gets no chunks: their content, and the
+ * end of the connection ends it. Like tunnel.h it has no events of its own.
  */
 #ifndef EGRESS_PROXY_EXCHANGE_H
 #define EGRESS_PROXY_EXCHANGE_H

@@ -426,6 +426,36 @@ def parent_of_two():
     world.drive.stop()
 
 
+def exchange_ends():
+    """A server that keeps its connection, and a client that goes away: in
+    both cases the place is free long before the idle limit."""
+    def behaviour(conn):
+        if b"/silent" not in tunnel_client.read_head(conn):
+            conn.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi")
+        conn.recv(100)
+
+    upstream = tunnel_client.Upstream(behaviour)
+    target = f"{NAME}:{upstream.port}"
+    world = World(allow=[f"http://{target}"])
+
+    def get(path):
+        conn = socket.create_connection(world.drive.address, timeout=5)
+        conn.sendall(f"GET http://{target}{path} HTTP/1.1\r\n"
+                     f"Host: {target}\r\n\r\n".encode())
+        return conn
+
+    check("an answer that is whole ends the exchange, the server's end or not",
+          ending(get("/")) == "fin"
+          and world.last(1).get("reason") == "done", world.lines())
+    conn = get("/silent")
+    harness.wait_until(lambda: world.stats()["open"] == 1, 5)
+    tunnel_client.reset(conn)
+    check("a client that is reset while it waits gives its place back",
+          harness.wait_until(lambda: world.stats()["open"] == 0, 5)
+          and world.last(2).get("reason") == "reset", world.lines())
+    world.drive.stop()
+
+
 def old_client():
     whole = (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
              b"4\r\nWiki\r\n5;x=y\r\npedia\r\n0\r\n\r\n")
@@ -573,7 +603,8 @@ def descriptors():
 
 for part in (half_close, backpressure, stuck_both_ways, narrowing, closing,
              reset_behind_bytes, times, numbers,
-             bytes_and_rate, hellos_count, heads_count, parent, parent_of_two, old_client, direct,
+             bytes_and_rate, hellos_count, heads_count, exchange_ends,
+             parent, parent_of_two, old_client, direct,
              resolver, decisions, descriptors):
     part()
 harness.finish()
