@@ -32,6 +32,7 @@ struct exchange {
 	bool body_done;          /* all of the request was taken */
 	bool head_done;          /* the final response head was passed on */
 	bool old_client;         /* HTTP/1.0: knows no chunks and no 100 */
+	bool answer_done;        /* without the parser: no body, or a length */
 	bool bare;               /* HEAD: the response has no body */
 	bool framed;             /* it says where it ends: answer is in use */
 	bool unwrap;             /* and its chunks lose their framing */
@@ -191,8 +192,7 @@ exchange_answer(struct exchange *exchange, const struct http_head *head)
 		http_body_init_unwrap(&exchange->answer);
 	else if (exchange->framed && !none)
 		http_body_init(&exchange->answer, head);
-	else
-		exchange->answer.state = HTTP_BODY_STATE_DONE;
+	exchange->answer_done = none;
 	if (response_head_rewrite(
 		head, head->chunked && !old, &exchange->down) != RESULT_OK)
 		return EXCHANGE_BAD_RESPONSE;
@@ -251,8 +251,7 @@ exchange_pass_length(struct exchange *exchange, struct egress_quota *quota)
 	status =
 	    exchange_read(&exchange->upstream, &exchange->down, want, quota);
 	answer->left -= exchange->down.len;
-	if (answer->left == 0)
-		answer->state = HTTP_BODY_STATE_DONE;
+	exchange->answer_done = answer->left == 0;
 	return status;
 }
 
@@ -267,7 +266,8 @@ exchange_step_framed(struct exchange *exchange, struct egress_quota *quota)
 	struct buffer *chunks = &exchange->head;
 	size_t used;
 
-	if (exchange->answer.state == HTTP_BODY_STATE_DONE)
+	if (exchange->answer_done ||
+	    exchange->answer.state == HTTP_BODY_STATE_DONE)
 		return EXCHANGE_DONE;
 	if (chunks->len == 0) {
 		if (upstream->eof)
