@@ -214,6 +214,7 @@ agent_run_prepare(struct agent_run *run)
 {
 	const struct agent_run_options *options = run->options;
 	struct run_entry *entry = &run->plan.run;
+	struct json_fault fault = {""};
 
 	if (agent_plan_make(options, &run->plan) != RESULT_OK) {
 		if (entry->home[0] != '\0' &&
@@ -232,9 +233,8 @@ agent_run_prepare(struct agent_run *run)
 		return false;
 	}
 	if (audit_start(run->base, entry->home, agent_run_on_ledger, run,
-		&run->audit) != RESULT_OK) {
-		agent_run_fault(
-		    run, "audit_failed", "agentnode-ledger does not start");
+		&run->audit, &fault) != RESULT_OK) {
+		agent_run_fault(run, "audit_failed", fault.text);
 		return false;
 	}
 	audit_on_end(run->audit, agent_run_on_ledger_end, run);

@@ -41,15 +41,16 @@ command_ledger_open(struct command_ledger *ledger)
 	if (event_loop_new(&ledger->base) == RESULT_OK) {
 		ready.base = ledger->base;
 		ready.result = audit_start(ledger->base, home,
-		    command_ledger_on_ready, &ready, &ledger->audit);
+		    command_ledger_on_ready, &ready, &ledger->audit, &fault);
 	}
 	if (ready.result == RESULT_OK &&
 	    event_loop_run(ledger->base) == RESULT_OK &&
 	    ready.result == RESULT_OK)
 		return COMMAND_DONE;
-	return command_error(COMMAND_INTERNAL,
-	    "the audit ledger could not be started: %s",
+	json_field_fault(&fault, "%s",
 	    ready.detail[0] == '\0' ? result_text(ready.result) : ready.detail);
+	return command_error(COMMAND_INTERNAL,
+	    "the audit ledger could not be started: %s", fault.text);
 }
 
 int

@@ -369,6 +369,8 @@ exec_run_decide(struct exec_run *run)
 static bool
 exec_run_prepare(struct exec_run *run)
 {
+	struct json_fault fault = {""};
+
 	if (!exec_run_decide(run))
 		return false;
 	run->turn = exec_turn_take();
@@ -391,9 +393,8 @@ exec_run_prepare(struct exec_run *run)
 	 * reader nothing to read. */
 	if (run->plan.native.view != NULL)
 		exec_run_open(run, "nothing goes before it is recorded");
-	if (audit_begin(run->audit, run->plan.run.home) != RESULT_OK) {
-		exec_run_on_ledger(
-		    RESULT_SYSTEM, "agentnode-ledger does not start", run);
+	if (audit_begin(run->audit, run->plan.run.home, &fault) != RESULT_OK) {
+		exec_run_on_ledger(RESULT_SYSTEM, fault.text, run);
 		return run->sandbox != NULL; /* it is waited for */
 	}
 	/* Of policy we write the results ourselves: somebody must read. */

@@ -399,11 +399,12 @@ mcp_run_refused(struct mcp_run *run)
 static bool
 mcp_run_start_ledger(struct mcp_run *run)
 {
+	struct json_fault fault = {""};
+
 	start_clock_begin(&run->clock, START_LEDGER);
 	if (audit_start(run->base, run->plan.run.home, mcp_run_on_ledger, run,
-		&run->audit) != RESULT_OK) {
-		mcp_run_fault(
-		    run, "audit_failed", "agentnode-ledger does not start");
+		&run->audit, &fault) != RESULT_OK) {
+		mcp_run_fault(run, "audit_failed", fault.text);
 		return false;
 	}
 	audit_on_end(run->audit, mcp_run_on_ledger_end, run);

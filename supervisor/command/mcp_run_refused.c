@@ -17,8 +17,10 @@ static enum result
 mcp_run_refused_write(
     struct event_base *base, const char *home, const json_t *fields)
 {
+	struct json_fault fault = {""}; /* audit_begin logs it */
 	struct audit *audit = NULL;
-	enum result result = audit_start(base, home, NULL, NULL, &audit);
+	enum result result =
+	    audit_start(base, home, NULL, NULL, &audit, &fault);
 
 	if (result == RESULT_OK)
 		result = audit_write(audit, "refusal", fields);

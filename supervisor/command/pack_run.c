@@ -439,6 +439,8 @@ pack_run_decide(struct pack_run *run)
 static bool
 pack_run_prepare(struct pack_run *run)
 {
+	struct json_fault fault = {""};
+
 	if (!pack_run_decide(run))
 		return false;
 	if (pack_run_events(run) != RESULT_OK ||
@@ -449,9 +451,8 @@ pack_run_prepare(struct pack_run *run)
 		return false;
 	}
 	if (audit_start(run->base, run->plan.run.home, pack_run_on_ledger, run,
-		&run->audit) != RESULT_OK) {
-		pack_run_fault(
-		    run, "audit_failed", "agentnode-ledger does not start");
+		&run->audit, &fault) != RESULT_OK) {
+		pack_run_fault(run, "audit_failed", fault.text);
 		return false;
 	}
 	audit_on_end(run->audit, pack_run_on_ledger_end, run);

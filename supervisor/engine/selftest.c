@@ -234,9 +234,13 @@ selftest_loop(struct selftest *test)
 		    event_add(test->out_event, NULL) != 0)
 			result = RESULT_NO_MEMORY;
 	}
-	if (result == RESULT_OK)
-		result = audit_start(
-		    test->base, home, selftest_on_ready, test, &test->audit);
+	if (result == RESULT_OK) {
+		result = audit_start(test->base, home, selftest_on_ready, test,
+		    &test->audit, &fault);
+		if (result != RESULT_OK)
+			(void)snprintf(
+			    test->detail, test->detail_size, "%s", fault.text);
+	}
 	if (result == RESULT_OK)
 		result = event_loop_run(test->base);
 	return result == RESULT_OK && !test->ended ? RESULT_UNSUPPORTED

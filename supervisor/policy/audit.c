@@ -345,27 +345,30 @@ audit_new(struct event_base *base, audit_done *ready, void *context,
 }
 
 enum result
-audit_begin(struct audit *audit, const char *home)
+audit_begin(struct audit *audit, const char *home, struct json_fault *fault)
 {
-	struct json_fault fault = {""};
-	enum result result = audit_start_child(audit, home, &fault);
+	enum result result = audit_start_child(audit, home, fault);
 
-	if (result != RESULT_OK)
-		log_event(LOG_ERROR_LEVEL, "audit_start",
-		    LOG_TEXT("detail", fault.text[0] != '\0'
-					   ? fault.text
-					   : result_text(result)));
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	/* A sentence that is there stays. */
+	json_field_fault(
+	    fault, "agentnode-ledger does not start: %s", result_text(result));
+	log_event(
+	    LOG_ERROR_LEVEL, "audit_start", LOG_TEXT("detail", fault->text));
 	return result;
 }
 
 enum result
 audit_start(struct event_base *base, const char *home, audit_done *ready,
-    void *context, struct audit **audit_r)
+    void *context, struct audit **audit_r, struct json_fault *fault)
 {
 	enum result result = audit_new(base, ready, context, audit_r);
 
 	if (result == RESULT_OK)
-		result = audit_begin(*audit_r, home);
+		result = audit_begin(*audit_r, home, fault);
+	else
+		json_field_fault(fault, "%s", result_text(result));
 	if (result != RESULT_OK)
 		audit_free(audit_r);
 	return result;

@@ -9,6 +9,7 @@
 #include <event2/event.h>
 #include <jansson.h>
 
+#include "common/json_field.h"
 #include "common/result.h"
 
 struct audit; /* opaque */
@@ -20,16 +21,19 @@ struct audit; /* opaque */
 typedef void audit_done(enum result result, const char *detail, void *context);
 
 /* Start the ledger process over AGENTNODE_HOME. ready (may be NULL) is
- * called once when it is confined and the chain's end is known, or failed. */
+ * called once when it is confined and the chain's end is known, or failed.
+ * After a failure of this call itself the fault says why, always. */
 enum result audit_start(struct event_base *base, const char *home,
-    audit_done *ready, void *context, struct audit **audit_r);
+    audit_done *ready, void *context, struct audit **audit_r,
+    struct json_fault *fault);
 
 /* The same in two steps, for who has something to start before the ledger:
  * what is handed to audit_new's audit waits for ready as ever. After a
  * failure of audit_begin it is only good for audit_free. */
 enum result audit_new(struct event_base *base, audit_done *ready, void *context,
     struct audit **audit_r);
-enum result audit_begin(struct audit *audit, const char *home);
+enum result audit_begin(
+    struct audit *audit, const char *home, struct json_fault *fault);
 
 /* Called once if the ledger dies later: everything must end. Several may
  * listen, each with a context of its own; ended NULL: that one no more. */

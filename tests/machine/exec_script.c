@@ -371,10 +371,11 @@ audit_new(struct event_base *base, audit_done *ready, void *context,
 }
 
 enum result
-audit_begin(struct audit *audit, const char *home)
+audit_begin(struct audit *audit, const char *home, struct json_fault *fault)
 {
 	(void)audit;
 	(void)home;
+	json_field_fault(fault, "agentnode-ledger does not start");
 	exec_script_note("ledger", "");
 	return exec_script_world.script->no_begin ? RESULT_SYSTEM : RESULT_OK;
 }

@@ -105,9 +105,9 @@ test_audit_open(const char *name)
 static uint64_t
 test_audit_records(void)
 {
+	struct json_fault fault = {""};
 	int dir_fd = test_audit_open("");
 	struct audit_verify_report report;
-	struct json_fault fault = {""};
 	struct secret *key = NULL;
 	struct state_dir home;
 
@@ -127,11 +127,12 @@ test_audit_records(void)
 static struct audit *
 test_audit_begin(struct event_base *base)
 {
+	struct json_fault fault = {""};
 	struct test_audit_told told = {0};
 	struct audit *audit;
 
 	assert_int_equal(audit_start(base, test_audit_home, test_audit_on_done,
-			     &told, &audit),
+			     &told, &audit, &fault),
 	    RESULT_OK);
 	test_audit_wait(base, &told);
 	if (told.result != RESULT_OK)
@@ -223,6 +224,7 @@ test_audit_ledger_dies(void **state)
 static void
 test_audit_tampered(void **state)
 {
+	struct json_fault fault = {""};
 	struct audit *audit = test_audit_begin(*state);
 	struct test_audit_told told = {0};
 	json_t *fields = json_object();
@@ -235,7 +237,7 @@ test_audit_tampered(void **state)
 	assert_int_equal(ftruncate(fd, 150), 0);
 	close(fd);
 	assert_int_equal(audit_start(*state, test_audit_home,
-			     test_audit_on_done, &told, &audit),
+			     test_audit_on_done, &told, &audit, &fault),
 	    RESULT_OK);
 	told.free_inside = &audit;
 	test_audit_wait(*state, &told);
@@ -244,7 +246,7 @@ test_audit_tampered(void **state)
 	assert_null(audit);
 	/* Without a callback the first write says it. */
 	assert_int_equal(
-	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit, &fault),
 	    RESULT_OK);
 	assert_int_equal(audit_write(audit, "launch", fields), RESULT_MISMATCH);
 	audit_free(&audit);
@@ -256,11 +258,11 @@ test_audit_tampered(void **state)
 static void
 test_audit_key_gone(void **state)
 {
+	struct json_fault fault = {""};
 	struct audit *audit = test_audit_begin(*state);
 	json_t *fields = json_object();
 	struct audit_head head;
 	char path[128], block[AUDIT_HEAD_SIZE];
-	struct json_fault fault = {""};
 	int fd;
 
 	assert_int_equal(audit_write(audit, "launch", fields), RESULT_OK);
@@ -268,7 +270,7 @@ test_audit_key_gone(void **state)
 	(void)snprintf(path, sizeof(path), "%s/audit.key", test_audit_home);
 	assert_int_equal(unlink(path), 0);
 	assert_int_equal(
-	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit, &fault),
 	    RESULT_OK);
 	assert_int_equal(audit_write(audit, "launch", fields), RESULT_MISMATCH);
 	audit_free(&audit);
@@ -291,7 +293,7 @@ test_audit_key_gone(void **state)
 	    pwrite(fd, block, sizeof(block), 0), (ssize_t)sizeof(block));
 	close(fd);
 	assert_int_equal(
-	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit, &fault),
 	    RESULT_OK);
 	assert_int_equal(audit_write(audit, "launch", fields), RESULT_MISMATCH);
 	audit_free(&audit);
@@ -301,17 +303,19 @@ test_audit_key_gone(void **state)
 static void
 test_audit_bad_home(void **state)
 {
+	struct json_fault fault = {""};
 	struct audit *audit;
 	char path[128];
 
-	assert_int_not_equal(
-	    audit_start(*state, "/nonexistent/home", NULL, NULL, &audit),
+	assert_int_not_equal(audit_start(*state, "/nonexistent/home", NULL,
+				 NULL, &audit, &fault),
 	    RESULT_OK);
 	assert_null(audit);
+	assert_non_null(strstr(fault.text, "/nonexistent/home"));
 	snprintf(path, sizeof(path), "%s/ledger", test_audit_home);
 	assert_int_equal(symlink("/tmp", path), 0);
 	assert_int_not_equal(
-	    audit_start(*state, test_audit_home, NULL, NULL, &audit),
+	    audit_start(*state, test_audit_home, NULL, NULL, &audit, &fault),
 	    RESULT_OK);
 	assert_null(audit);
 }

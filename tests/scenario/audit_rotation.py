@@ -216,6 +216,16 @@ def refused(path, what, words):
               and words in logged(path), result)
 
 
+def keyless(path, what, words):
+    """A run does not start, and says itself what is wrong with the key."""
+    agentnode(path, "config", "set", "sandbox.image",
+              os.environ["AGENTNODE_TEST_IMAGE"])
+    result = agentnode(path, "exec", "--json", "--", "true")
+    answer = result.json()
+    check(f"{what}: exec says so", answer["code"] == "audit_failed"
+          and words in answer["detail"], result)
+
+
 def logged(path):
     with open(os.path.join(path, ".agentnode", "log",
                            "agentnode-ledger.jsonl"), encoding="utf-8") as log:
@@ -266,7 +276,13 @@ def rewritten():
     result = agentnode(path, "audit", "verify")
     check("a key that others may read is none", result.code == 1
           and "0600" in result.err, result)
+    keyless(path, "a key that others may read", "0600")
     os.chmod(key, 0o600)
+    os.rename(key, key + ".saved")
+    with open(os.open(key, os.O_CREAT | os.O_WRONLY, 0o600), "wb"):
+        pass
+    keyless(path, "an empty key", "audit.key")
+    os.rename(key + ".saved", key)
     check("as it was again", verify(path)["ok"])
 
 

@@ -207,7 +207,7 @@ main(int argc, char **argv)
 	    (drive.input = event_new(drive.base, STDIN_FILENO,
 		 EV_READ | EV_PERSIST, drive_tools_on_input, &drive)) == NULL ||
 	    audit_start(drive.base, home, drive_tools_on_ledger, &drive,
-		&drive.audit) != RESULT_OK)
+		&drive.audit, &fault) != RESULT_OK)
 		drive_tools_die("cannot start");
 	if (event_loop_run(drive.base) != RESULT_OK)
 		drive.code = 70;

@@ -181,12 +181,13 @@ host_world_open(struct host_world *test)
 void
 host_world_loop(struct host_world *test)
 {
+	struct json_fault fault = {""};
 	int out = memfd_create("output", MFD_CLOEXEC);
 	ssize_t got;
 
 	test->spec.stdout_fd = out;
 	assert_int_equal(audit_start(test->base, host_world_home,
-			     host_world_on_ledger, test, &test->audit),
+			     host_world_on_ledger, test, &test->audit, &fault),
 	    RESULT_OK);
 	assert_int_equal(event_loop_run(test->base), RESULT_OK);
 	assert_int_equal(test->ends, 1);

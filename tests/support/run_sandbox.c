@@ -327,9 +327,9 @@ main(int argc, char **argv)
 	if (event_loop_new(&run.base) != RESULT_OK)
 		run_sandbox_die("loop", "failed");
 	run.start_ms = event_loop_now_ms();
-	if (audit_start(run.base, home, run_sandbox_on_ready, &run,
-		&run.audit) != RESULT_OK)
-		run_sandbox_die("ledger", "cannot be started");
+	if (audit_start(run.base, home, run_sandbox_on_ready, &run, &run.audit,
+		&fault) != RESULT_OK)
+		run_sandbox_die("ledger", fault.text);
 	(void)event_loop_run(run.base);
 	sandbox_free(&run.sandbox);
 	audit_free(&run.audit);
