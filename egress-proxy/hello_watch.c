@@ -14,6 +14,7 @@ enum {
 	HELLO_WATCH_ALERT = 21,
 	HELLO_WATCH_HANDSHAKE = 22,
 	HELLO_WATCH_DATA = 23,
+	HELLO_WATCH_HEARTBEAT = 24, /* RFC 6520 section 3: dropped now */
 	HELLO_WATCH_HEADER = 5,
 	HELLO_WATCH_RECORD_MAX = 16384 + 2048, /* RFC 5246 section 6.2.3 */
 	HELLO_WATCH_CLIENT_HELLO = 1,
@@ -160,6 +161,7 @@ hello_watch_type(const struct hello_watch *watch, uint8_t type)
 {
 	switch (type) {
 	case HELLO_WATCH_ALERT:
+	case HELLO_WATCH_HEARTBEAT:
 		return HELLO_WATCH_MORE;
 	case HELLO_WATCH_HANDSHAKE:
 		return watch->answered ? HELLO_WATCH_MORE : HELLO_WATCH_STOP;
