@@ -168,7 +168,12 @@ agent_run_on_signal(evutil_socket_t number, short what, void *context)
 	(void)number;
 	(void)what;
 	run->signalled = true;
-	agent_run_close(run, "", "a signal came");
+	/* What has ended by itself is not what the signal ended. */
+	agent_run_close(run,
+	    run->state == AGENT_RUN_OPEN || run->state == AGENT_RUN_LEDGER
+		? "stopped"
+		: "",
+	    "a signal came");
 }
 
 static void
@@ -275,6 +280,8 @@ agent_run_code(struct agent_run *run)
 		return outcome->signal != 0 ? 128 + outcome->signal
 					    : outcome->exit_code;
 	command_error(COMMAND_NO, "%s: %s", run->code, run->detail);
+	if (run->unsaid)
+		return COMMAND_INTERNAL;
 	if (outcome->started)
 		return outcome->code[0] != '\0' ? 128 + SIGKILL : COMMAND_NO;
 	return COMMAND_NOT_STARTED;

@@ -96,14 +96,18 @@ static void
 agent_run_parts_on_gate_done(const struct gate_part_said *said, void *context)
 {
 	struct agent_run *run = context;
+	char detail[sizeof(run->detail)];
+	const char *fault = gate_part_fault(said, detail, sizeof(detail));
 
 	(void)snprintf(run->reason, sizeof(run->reason), "%s", said->reason);
+	run->unsaid = fault[0] != '\0';
 	run->gate_done = true;
 	if (strcmp(said->reason, "output_limit") == 0)
 		agent_run_close(run, "output_limit",
 		    "the agent wrote more than sandbox.output_max");
 	else
-		agent_run_close(run, "", "the gate is done");
+		agent_run_close(
+		    run, fault, run->unsaid ? detail : "the gate is done");
 }
 
 static void

@@ -63,6 +63,7 @@ struct agent_run {
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool sandbox_ended, gate_done, gate_ended, gate_told;
+	bool unsaid;    /* what came of it did not arrive */
 	bool signalled; /* nobody waits for a slow reader any more */
 	bool llm_ready, llm_listening, llm_closed;
 	bool tools_closing, tools_closed;

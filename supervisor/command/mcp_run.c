@@ -57,6 +57,7 @@ struct mcp_run {
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool signalled, sandbox_ended, gate_told, gate_done, gate_ended;
+	bool unsaid;      /* what was to be said did not arrive */
 	bool client_left; /* the client went before the workload did */
 	struct sandbox_outcome outcome;
 	char reason[32];                          /* of the gate */
@@ -202,7 +203,10 @@ static void
 mcp_run_on_gate_done(const struct gate_part_said *said, void *context)
 {
 	struct mcp_run *run = context;
+	char detail[sizeof(run->detail)];
+	const char *fault = gate_part_fault(said, detail, sizeof(detail));
 
+	run->unsaid = fault[0] != '\0';
 	snprintf(run->reason, sizeof(run->reason), "%s", said->reason);
 	run->gate_done = true;
 	mcp_run_first_answer(run, said->result);
@@ -210,7 +214,8 @@ mcp_run_on_gate_done(const struct gate_part_said *said, void *context)
 	    !run->sandbox_ended && strcmp(said->reason, "client_closed") == 0;
 	if (strcmp(said->reason, "list_failed") == 0)
 		mcp_run_fault(run, said->reason, said->detail);
-	mcp_run_close(run, "", "the conversation ended");
+	mcp_run_close(
+	    run, fault, run->unsaid ? detail : "the conversation ended");
 }
 
 static void
@@ -240,7 +245,12 @@ mcp_run_on_signal(evutil_socket_t number, short what, void *context)
 	(void)number;
 	(void)what;
 	run->signalled = true;
-	mcp_run_close(run, "", "a signal came");
+	/* A client ends its server so; of a list nothing has come yet. */
+	mcp_run_close(run,
+	    run->options->list_tools && run->state != MCP_RUN_CLOSING
+		? "stopped"
+		: "",
+	    "a signal came");
 }
 
 static void
@@ -520,6 +530,8 @@ mcp_run_code(struct mcp_run *run)
 		return run->options->list_tools ? COMMAND_DONE
 						: mcp_run_workload_code(run);
 	command_error(COMMAND_NO, "%s: %s", run->code, run->detail);
+	if (run->unsaid)
+		return COMMAND_INTERNAL;
 	if (outcome->started && outcome->code[0] != '\0')
 		return 128 + SIGKILL;
 	if (outcome->started)

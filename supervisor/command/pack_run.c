@@ -55,6 +55,7 @@ struct pack_run {
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool sandbox_ended, gate_told, gate_done, gate_ended, signalled;
+	bool unsaid;    /* what came of it did not arrive */
 	uint64_t go_ms; /* 0: it did not start */
 	uint64_t duration_ms;
 	struct sandbox_outcome outcome;
@@ -190,6 +191,8 @@ pack_run_on_gate_done(const struct gate_part_said *said, void *context)
 {
 	struct pack_run *run = context;
 	const json_t *code = json_object_get(said->result, "code");
+	char detail[sizeof(run->detail)];
+	const char *fault = gate_part_fault(said, detail, sizeof(detail));
 
 	run->gate_done = true;
 	(void)snprintf(run->said, sizeof(run->said), "gate_died");
@@ -197,7 +200,8 @@ pack_run_on_gate_done(const struct gate_part_said *said, void *context)
 		log_clean(json_string_value(code), json_string_length(code),
 		    run->said, sizeof(run->said));
 	(void)snprintf(run->why, sizeof(run->why), "%s", said->detail);
-	pack_run_close(run, "", "the gate is done");
+	run->unsaid = fault[0] != '\0';
+	pack_run_close(run, fault, run->unsaid ? detail : "the gate is done");
 }
 
 static void
@@ -238,7 +242,9 @@ pack_run_on_signal(evutil_socket_t number, short what, void *context)
 	(void)number;
 	(void)what;
 	run->signalled = true;
-	pack_run_close(run, "", "a signal came");
+	/* What has ended by itself is not what the signal ended. */
+	pack_run_close(run, run->state == PACK_RUN_CLOSING ? "" : "stopped",
+	    "a signal came");
 }
 
 static void
@@ -520,9 +526,11 @@ pack_run_code(struct pack_run *run)
 		    run, "stopped", "it was ended before it started");
 	if (run->options->json && !run->gate_done)
 		pack_run_report(run);
-	if (!run->options->json || !outcome->started)
+	if (!run->options->json || !outcome->started || run->unsaid)
 		(void)command_error(
 		    COMMAND_NO, "%s: %s", run->code, run->detail);
+	if (run->unsaid)
+		return COMMAND_INTERNAL;
 	if (!outcome->started)
 		return COMMAND_NOT_STARTED;
 	killed = outcome->code[0] != '\0' || outcome->signal == SIGKILL;

@@ -146,6 +146,21 @@ gate_part_text(const json_t *result, const char *key, char *text_r, size_t size)
 		    text_r, size);
 }
 
+const char *
+gate_part_fault(const struct gate_part_said *said, char *detail_r, size_t size)
+{
+	if (strcmp(said->reason, "output_failed") == 0) {
+		(void)snprintf(detail_r, size,
+		    "standard output could not be written: %s", said->detail);
+		return "output_failed";
+	}
+	if (strcmp(said->reason, "no_memory") == 0) {
+		(void)snprintf(detail_r, size, "agentnode-gate had no memory");
+		return "no_memory";
+	}
+	return "";
+}
+
 /* The conversation is over. */
 static void
 gate_part_on_said(struct gate_part *part, const json_t *result)

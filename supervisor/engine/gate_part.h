@@ -37,6 +37,11 @@ struct gate_part_said {
 	const json_t *result; /* all of it; numbers and words, foreign */
 };
 
+/* Whether the gate could say what it had to: "", else a code, output_failed
+ * (standard output took no more) or no_memory, and its sentence. */
+const char *gate_part_fault(
+    const struct gate_part_said *said, char *detail_r, size_t size);
+
 /* Mode agent: the agent asks for a tool. Texts are borrowed, and foreign. */
 struct gate_part_call {
 	uint64_t id; /* of the answer, gate_part_tool_result */

@@ -6,6 +6,7 @@
  */
 #include "supervisor/gate/gate.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -39,6 +40,7 @@ gate_reason_text(enum gate_reason reason)
 	    [GATE_LISTED] = "listed",
 	    [GATE_LIST_FAILED] = "list_failed",
 	    [GATE_START_FAILED] = "start_failed",
+	    [GATE_OUTPUT_FAILED] = "output_failed",
 	    [GATE_NO_MEMORY] = "no_memory",
 	};
 
@@ -55,6 +57,29 @@ gate_enter(struct gate *gate, enum gate_state state, const char *why)
 	gate->deadline_ms = 0;
 }
 
+/* An end in order is none when what was to be said did not arrive. */
+static void
+gate_lost(struct gate *gate)
+{
+	bool in_order = gate->reason == GATE_CLIENT_CLOSED ||
+			gate->reason == GATE_WORK_ENDED ||
+			gate->reason == GATE_LISTED;
+
+	if (gate->output_error != 0 && in_order)
+		gate->reason = GATE_OUTPUT_FAILED;
+}
+
+/* A reader that left may do so; a full disk is a fault. */
+static void
+gate_broken(struct gate *gate, const struct gate_event *event)
+{
+	gate->ended[event->stream] = true;
+	if (event->stream == GATE_CLIENT_OUT && event->error != EPIPE &&
+	    event->error != ECONNRESET)
+		gate->output_error = event->error;
+	gate_lost(gate);
+}
+
 /* Into DRAINING with a reason: the one way a conversation ends. */
 static void
 gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
@@ -63,6 +88,7 @@ gate_close(struct gate *gate, enum gate_reason reason, uint64_t now_ms)
 		return;
 	gate->reason = reason;
 	gate_enter(gate, GATE_DRAINING, gate_reason_text(reason));
+	gate_lost(gate);
 	/* A program's output waits for whoever reads it; a conversation
 	 * whose other half is gone does not wait for ever. */
 	if (!gate_view_is_copy(gate) && !gate_view_is_single(gate))
@@ -464,6 +490,11 @@ gate_draining(struct gate *gate, uint64_t now_ms)
 			 gate->ended[GATE_WORK_ERR] ||
 			 now_ms >= gate->last_word_ms;
 
+	if (!gate->ended[GATE_CLIENT_OUT] && gate_overdue(gate, now_ms) &&
+	    gate_view_output(gate, GATE_CLIENT_OUT)->len > 0) {
+		gate->output_error = ETIMEDOUT; /* its reader takes nothing */
+		gate_lost(gate);
+	}
 	if ((empty && last_word) || gate_overdue(gate, now_ms) ||
 	    gate->reason == GATE_NO_MEMORY)
 		gate_enter(gate, GATE_DONE, "all said");
@@ -526,7 +557,7 @@ gate_step(struct gate *gate, const struct gate_event *event)
 		gate_eof(gate, event);
 		break;
 	case GATE_EVENT_BROKEN:
-		gate->ended[event->stream] = true;
+		gate_broken(gate, event);
 		break;
 	case GATE_EVENT_ENDED:
 		gate->end_known = true;

@@ -55,6 +55,7 @@ enum gate_reason {
 	GATE_LISTED,        /* tools mode: the list is complete */
 	GATE_LIST_FAILED,   /* tools mode: it is not; detail says why */
 	GATE_START_FAILED,  /* caller mode: so is its detail */
+	GATE_OUTPUT_FAILED, /* the client's output is lost: output_error */
 	GATE_NO_MEMORY
 };
 
@@ -91,6 +92,7 @@ struct gate {
 	struct gate_stderr err;
 	bool present[GATE_STREAM_COUNT]; /* given at START */
 	bool ended[GATE_STREAM_COUNT];   /* EOF or BROKEN */
+	int output_error;                /* errno of client_out; 0: none */
 	bool end_known;                  /* EVENT_ENDED came */
 	bool failed;                     /* it did not exit with 0 */
 	char how[80];                    /* " (exit 3)" */

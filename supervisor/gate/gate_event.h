@@ -26,7 +26,7 @@ enum gate_event_kind {
 	GATE_EVENT_START,   /* every stream is there */
 	GATE_EVENT_BYTES,   /* stream, bytes, len */
 	GATE_EVENT_EOF,     /* stream: an input ended */
-	GATE_EVENT_BROKEN,  /* stream: nobody reads an output any more */
+	GATE_EVENT_BROKEN,  /* stream: an output takes no more; error: why */
 	GATE_EVENT_ROOM,    /* an output was written to */
 	GATE_EVENT_ENDED,   /* text: how the workload ended; failed */
 	GATE_EVENT_RESULT,  /* bytes, len: of an agent */
@@ -44,6 +44,7 @@ struct gate_event {
 	size_t len;
 	const char *text;
 	bool failed;
+	int error;                           /* BROKEN: errno */
 	const struct gate_pack_facts *facts; /* ENDED, pack mode */
 	uint64_t id;
 	bool list;

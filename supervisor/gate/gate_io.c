@@ -77,6 +77,17 @@ gate_io_step(struct gate_io *io, enum gate_event_kind kind,
 }
 
 static void
+gate_io_broken(struct gate_io *io, enum gate_stream stream, int error)
+{
+	struct gate_event event = {.kind = GATE_EVENT_BROKEN,
+	    .stream = stream,
+	    .error = error,
+	    .now_ms = event_loop_now_ms()};
+
+	gate_step(io->gate, &event);
+}
+
+static void
 gate_io_close(struct gate_io_end *end)
 {
 	if (end->event != NULL) {
@@ -120,6 +131,7 @@ gate_io_write(struct gate_io_end *end)
 	struct gate_io *io = end->io;
 	struct buffer *out = gate_view_output(io->gate, end->stream);
 	ssize_t put;
+	int error;
 
 	while (out->len > 0) {
 		put = write(end->fd, buffer_bytes_borrow(out), out->len);
@@ -131,8 +143,9 @@ gate_io_write(struct gate_io_end *end)
 			continue;
 		if (put < 0 && (errno == EAGAIN || errno == EWOULDBLOCK))
 			break;
+		error = put < 0 ? errno : EIO;
 		gate_io_close(end);
-		gate_io_step(io, GATE_EVENT_BROKEN, end->stream, NULL, 0);
+		gate_io_broken(io, end->stream, error);
 		return;
 	}
 	gate_io_step(io, GATE_EVENT_ROOM, end->stream, NULL, 0);

@@ -84,6 +84,18 @@ main_result(const struct gate *gate)
 	    (json_int_t)counts->filtered);
 }
 
+/* What was lost goes before what came of it. */
+static json_t *
+main_result_of(const struct gate *gate)
+{
+	json_t *result = main_result(gate);
+
+	if (result != NULL && gate->reason == GATE_OUTPUT_FAILED)
+		(void)json_object_set_new(result, "detail",
+		    json_string(strerror(gate->output_error)));
+	return result;
+}
+
 /* The conversation is over: say so, once; the supervisor ends us. */
 static void
 main_done(void *context)
@@ -93,7 +105,7 @@ main_done(void *context)
 	json_t *result;
 
 	ipc_message_init(&message, IPC_DONE, 0);
-	result = main_result(&process->gate);
+	result = main_result_of(&process->gate);
 	if (process->tools != NULL)
 		tools_link_end(process->tools, result);
 	message.body = json_pack("{s:s, s:o}", "job", "gate", "result", result);
@@ -353,6 +365,7 @@ main(void)
 
 	memset(&process, 0, sizeof(process));
 	(void)signal(SIGPIPE, SIG_IGN);
+	(void)signal(SIGXFSZ, SIG_IGN); /* errno says it, and we do */
 	log_open(STDERR_FILENO, "agentnode-gate", LOG_INFO_LEVEL);
 	confine_preload();
 	if (peer_receive_first(IPC_CONTROL_FD, IPC_GATE, IPC_SUPERVISOR,

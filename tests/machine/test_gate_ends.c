@@ -3,6 +3,7 @@
  * Backpressure, every way a conversation ends, and the other modes of the
  * gate, as scripts with a clock of their own.
  */
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -346,6 +347,71 @@ test_gate_ends_listing(void **state)
 	gate_free(&test.gate);
 }
 
+/* --- what does not arrive ------------------------------------------------ */
+
+static void
+test_gate_ends_break(struct gate_script *test, int error)
+{
+	const struct gate_event event = {.kind = GATE_EVENT_BROKEN,
+	    .stream = GATE_CLIENT_OUT,
+	    .error = error,
+	    .now_ms = test->now};
+
+	gate_step(&test->gate, &event);
+}
+
+static void
+test_gate_ends_output_lost(void **state)
+{
+	const struct gate_options raw = {.mode = GATE_RAW};
+	struct gate_script test;
+
+	(void)state;
+	/* A full disk while the program writes. */
+	gate_script_open(&test, raw);
+	gate_script_say(&test, GATE_WORK_OUT, "text");
+	test_gate_ends_break(&test, ENOSPC);
+	assert_int_equal(test.gate.state, GATE_DONE);
+	assert_int_equal(test.gate.reason, GATE_OUTPUT_FAILED);
+	assert_int_equal(test.gate.output_error, ENOSPC);
+	gate_free(&test.gate);
+	/* And when it has ended. */
+	gate_script_open(&test, raw);
+	gate_script_say(&test, GATE_WORK_OUT, "text");
+	gate_script_end(&test, GATE_WORK_OUT);
+	assert_int_equal(test.gate.state, GATE_DRAINING);
+	test_gate_ends_break(&test, EIO);
+	assert_int_equal(test.gate.reason, GATE_OUTPUT_FAILED);
+	gate_free(&test.gate);
+	/* A reader that left may do so. */
+	gate_script_open(&test, raw);
+	test_gate_ends_break(&test, EPIPE);
+	assert_int_equal(test.gate.reason, GATE_CLIENT_CLOSED);
+	gate_free(&test.gate);
+}
+
+/* A client that is there and takes nothing has not got the answer. */
+static void
+test_gate_ends_output_unread(void **state)
+{
+	struct gate_script test;
+
+	(void)state;
+	gate_script_open(&test, gate_script_mcp());
+	gate_script_say(
+	    &test, GATE_CLIENT_IN, V "\"id\":1,\"method\":\"ping\"}\n");
+	gate_script_drop(&test, GATE_WORK_IN);
+	gate_script_say(&test, GATE_WORK_OUT, V "\"id\":1,\"result\":{}}\n");
+	gate_script_end(&test, GATE_CLIENT_IN);
+	gate_script_time(&test, GATE_SCRIPT_GRACE);
+	assert_int_equal(test.gate.state, GATE_DRAINING);
+	gate_script_time(&test, GATE_DRAIN_WAIT_MS);
+	assert_int_equal(test.gate.state, GATE_DONE);
+	assert_int_equal(test.gate.reason, GATE_OUTPUT_FAILED);
+	assert_int_equal(test.gate.output_error, ETIMEDOUT);
+	gate_free(&test.gate);
+}
+
 int
 main(void)
 {
@@ -361,6 +427,8 @@ main(void)
 	    cmocka_unit_test(test_gate_ends_build_mode),
 	    cmocka_unit_test(test_gate_ends_build_unread),
 	    cmocka_unit_test(test_gate_ends_listing),
+	    cmocka_unit_test(test_gate_ends_output_lost),
+	    cmocka_unit_test(test_gate_ends_output_unread),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -291,6 +291,11 @@ run.send_signal(signal.SIGTERM)
 said = run.communicate(timeout=30)[1]
 check("a signal ends it in order", not spinners() and run.returncode != 0,
       (run.returncode, said))
+check("and is said to have done so", "stopped: a signal came" in said, said)
+result = harness.agentnode_into("/dev/full", case.home, "agent", "run",
+                                "py-agent", **case.session.agent())
+check("a result that cannot be written is none", harness.is_lost(result),
+      result)
 
 slowest = 0.0
 for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",

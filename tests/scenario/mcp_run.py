@@ -422,6 +422,20 @@ def wrong(home):
         file.write(before)
 
 
+def lost(home):
+    """A list that cannot be written is not a list."""
+    for words in (["mcp", "tools", "odd"], ["mcp", "tools", "odd", "--json"]):
+        result = harness.agentnode_into("/dev/full", home, *words)
+        check(f"{words} onto a full disk", harness.is_lost(result), result)
+    with open("/dev/full", "wb") as full:
+        process = subprocess.run(
+            run_words("odd"), env=harness.environment(home), timeout=30,
+            input='{"jsonrpc":"2.0","id":1,"method":"nope"}\n',
+            stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    check("nor is an answer of mcp run", harness.is_lost(harness.Result(
+        process.returncode, "", process.stderr, 0)), process)
+
+
 def silent(home):
     """A server that never answers initialize."""
     quick = mcp_setup.home({"mcp": {"start_timeout_s": 3}})
@@ -470,7 +484,8 @@ try:
     mcp_setup.install(home, mcp_setup.package(
         {"package.json": PACKAGE, "server.js": SERVER}), "--name", "odd")
     for part in (basics, loud, large, dying, ending, deaf, parts_die, allowlist,
-                 keeping, wrong, silent, listing, at_once):
+                 keeping, wrong, silent, lost, listing,
+                 at_once):
         print(f"# {part.__name__}", flush=True)
         part(home)
     left = engine_case.podman("ps", "-a", "--format",

@@ -5,6 +5,9 @@ arguments and which function they reach; what comes out; what is refused
 before anything starts; the network that the entry's word means."""
 import json
 import os
+import signal
+import subprocess
+import time
 
 import consent_seal
 import harness
@@ -25,6 +28,11 @@ def count(text, upper=False):
     os.write(1, b'{"ok":true,"result":"forged"}\\n')
     os.system("echo from a child; echo to its error >&2")
     return {"words": len(text.split()), "upper": upper}
+
+
+def hang():
+    import time
+    time.sleep(60)
 
 
 async def later(n):
@@ -301,8 +309,43 @@ def network():
           "reached" not in result.out, result)
 
 
+def lost():
+    """A result that cannot be written is none; whose fault an end is."""
+    words = ["run", "pypack/give", "--arg", "value=" + 99 * "x"]
+    for more in ([], ["--json"]):
+        result = harness.agentnode_into("/dev/full", case.home, *words, *more)
+        check(f"run {more} onto a full disk", harness.is_lost(result), result)
+    place = os.path.join(case.home, "small")
+    os.mkdir(place)
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8k", "tmpfs", place],
+                   check=True)
+    try:
+        file = os.path.join(place, "result")
+        result = harness.agentnode_into(
+            file, case.home, *words[:-1], "value=" + 20000 * "x")
+        check("a result that is cut in the middle", harness.is_lost(result)
+              and os.path.getsize(file) == 8192, result)
+    finally:
+        subprocess.run(["umount", place], check=True)
+    for more in ([], ["--json"]):
+        process = subprocess.Popen(
+            [harness.AGENTNODE, "run", "pypack/hang", *more],
+            env=harness.environment(case.home), stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE, text=True)
+        harness.wait_until(lambda: case.left(), 20)
+        time.sleep(1)
+        process.send_signal(signal.SIGINT)
+        out, err = process.communicate(timeout=30)
+        check(f"^C {more} is said as what it is", process.returncode == 137
+              and "no_result" not in out + err
+              and ('"code":"stopped"' in out.replace(" ", "") if more
+                   else "stopped: a signal came" in err), (out, err))
+    ends = [row.get("code") for row in case.audit("removal")]
+    check("and so in the audit chain", ends[-2:] == ["stopped"] * 2, ends)
+
+
 TOOLS = [tool(n, "lib.main:" + n, TYPES) for n in (
-    "count", "later", "bad", "quit", "give", "environment", "reach", "ask")]
+    "count", "later", "bad", "quit", "give", "environment", "reach", "ask", "hang")]
 case.put("pypack", {"lib/__init__.py": "", "lib/main.py": PYTHON,
                 "json.py": "raise SystemExit('a pack is not the library')\n"},
          TOOLS + [tool("none", "lib.main:not_there")])
@@ -315,7 +358,7 @@ case.put("jspack", {"src/tool.mjs": JS}, [
     tool(n, "./src/tool.mjs:" + n) for n in (
         "join", "later", "bad", "lost", "give", "quit")], runtime="node")
 try:
-    for part in (python, environment, node, refused, network, consent):
+    for part in (python, environment, node, lost, refused, network, consent):
         print(f"# {part.__name__}", flush=True)
         part()
     check("nothing is left", case.left() == [], case.left())

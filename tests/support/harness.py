@@ -153,6 +153,23 @@ def agentnode(home, *argv, timeout=60, stdin=None, cwd=None, **env):
                timeout=timeout, stdin=stdin, cwd=cwd)
 
 
+def agentnode_into(path, home, *argv, timeout=60, **env):
+    """The same with standard output into a file, which may be /dev/full."""
+    with open(path, "wb") as out:
+        done = subprocess.run(
+            [AGENTNODE, *argv], env=environment(home, **env), stdout=out,
+            stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+            timeout=timeout, check=False)
+    return Result(done.returncode, "", done.stderr.decode("utf-8", "replace"),
+                  0)
+
+
+def is_lost(result):
+    """Whether it says that what it had to say did not arrive."""
+    return (result.code == 70 and "could not be written: No space left on "
+            "device" in result.err)
+
+
 def wait_until(condition, seconds, step=0.01):
     """Poll until condition() is true; its last value."""
     end = time.monotonic() + seconds
