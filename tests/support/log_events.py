@@ -168,6 +168,7 @@ CODE_TABLES = {
         ("supervisor/agent", r'tool_session_close\([^,;]+,\s*"(\w+)"'),
         ("supervisor", r'\bsandbox_close\([^,;]+,\s*"(\w+)"'),
         ("supervisor/sandbox_plan.c", r'"(wiring_\w+)"'),
+        ("supervisor/engine/gate_part.c", r'return "(\w+)"'),
         ("supervisor", r'\bhost_run_close\([^,;]+,\s*"(\w+)"')),
 }
 # What those patterns find that is no code.
