@@ -67,7 +67,8 @@ command_image_close(struct command_image *image, int code)
 static int
 command_image_fail(enum result result, const char *detail)
 {
-	if (result == RESULT_NOT_FOUND || result == RESULT_SYSTEM)
+	if (result == RESULT_NOT_FOUND || result == RESULT_SYSTEM ||
+	    result == RESULT_CLOSED)
 		return command_error(COMMAND_UNAVAILABLE, "%s", detail);
 	if (result == RESULT_BAD)
 		return command_error(COMMAND_USAGE, "%s", detail);

@@ -16,6 +16,7 @@
 #include "supervisor/engine/run_argv.h"
 #include "supervisor/engine/selftest.h"
 #include "supervisor/native/native_place.h"
+#include "supervisor/package/image_scratch.h"
 #include "supervisor/policy/config.h"
 
 struct command_sandbox_options {
@@ -257,6 +258,27 @@ command_sandbox_gc_place(const char *path, void *context)
 	    json_pack("{s:s, s:s}", "kind", "placeholder", "name", path));
 }
 
+/* What a build of the image left in /var/tmp. */
+static void
+command_sandbox_gc_image(json_t *report)
+{
+	char path[IMAGE_SCRATCH_PATH_MAX];
+	struct json_fault fault = {""};
+	enum result result = image_scratch_gc(path, &fault);
+
+	if (result == RESULT_OK)
+		(void)json_array_append_new(json_object_get(report, "removed"),
+		    json_pack(
+			"{s:s, s:s}", "kind", "image build", "name", path));
+	else if (result != RESULT_NOT_FOUND)
+		(void)json_array_append_new(json_object_get(report, "left"),
+		    json_pack("{s:s, s:s, s:s}", "kind", "image build", "name",
+			path[0] != '\0' ? path : "AGENTNODE_HOME/image",
+			"detail",
+			fault.text[0] != '\0' ? fault.text
+					      : result_text(result)));
+}
+
 /* Placeholders of native runs that were killed; no engine is needed. */
 static json_t *
 command_sandbox_gc_places(void)
@@ -275,6 +297,7 @@ command_sandbox_gc_places(void)
 			"AGENTNODE_HOME/native", "detail",
 			fault.text[0] != '\0' ? fault.text
 					      : result_text(result)));
+	command_sandbox_gc_image(report);
 	return report;
 }
 
@@ -378,8 +401,9 @@ const struct command command_sandbox_rows[] = {
     {"sandbox gc", "remove what dead runs left behind",
 	"Usage: agentnode sandbox gc [--json]\n\n"
 	"Containers and throwaway volumes with our labels whose supervisor\n"
-	"is gone, and placeholders that killed native runs left in their\n"
-	"workspaces. Exit 1 when something could not be removed.\n\n"
+	"is gone, placeholders that killed native runs left in their\n"
+	"workspaces, and the root file system of a killed `sandbox build`.\n"
+	"Exit 1 when something could not be removed.\n\n"
 	"Example: agentnode sandbox gc\n",
 	command_sandbox_gc},
     {NULL, NULL, NULL, NULL},

@@ -165,6 +165,20 @@ image_build_keep(struct image_work *work, const char *path)
 	return RESULT_SYSTEM;
 }
 
+/* Found out before minutes of work: nothing stays of this look. */
+static enum result
+image_build_keepable(struct image_work *work, const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0644);
+
+	if (fd < 0)
+		return image_work_fail(work, RESULT_BAD, "--output: %s: %s",
+		    path, strerror(errno));
+	(void)unlink(path);
+	fd_close(&fd);
+	return RESULT_OK;
+}
+
 static enum result
 image_build_layers(struct image_work *work, const struct image_debian *debian)
 {
@@ -243,6 +257,8 @@ image_build(struct image_work *work, const struct engine_host *host,
 	*result_r = (struct image_build_result){.reused = false};
 	result = image_debian_plan(work, options->sources, options->packages,
 	    options->package_count, &debian);
+	if (result == RESULT_OK && options->output != NULL)
+		result = image_build_keepable(work, options->output);
 	if (result == RESULT_OK)
 		result = image_build_inputs(work, &debian, inputs);
 	if (result != RESULT_OK)

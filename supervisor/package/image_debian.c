@@ -15,6 +15,7 @@
 #include "common/fd.h"
 #include "supervisor/child.h"
 #include "supervisor/package/image_recipe.h"
+#include "supervisor/package/image_scratch.h"
 #include "supervisor/package/tool_run.h"
 
 #define IMAGE_DEBIAN_TIMEOUT_S 3600U
@@ -119,9 +120,9 @@ image_debian_on_line(const char *line, void *context)
 
 static enum result
 image_debian_run(struct image_work *work, const struct image_debian *debian,
-    const char *clean, int fd)
+    const char *clean, const char *scratch, int fd)
 {
-	char include[1100], hook[4200], tmp[4200];
+	char include[1100], hook[4200], tmp[128];
 	const char *argv[] = {"mmdebstrap", "--variant=essential",
 	    "--format=tar", include, "--hook-dir=" IMAGE_DEBIAN_HOOKS,
 	    "--aptopt=APT::Install-Recommends \"false\"",
@@ -147,9 +148,32 @@ image_debian_run(struct image_work *work, const struct image_debian *debian,
 	(void)snprintf(
 	    include, sizeof(include), "--include=%s", debian->packages);
 	(void)snprintf(hook, sizeof(hook), "--customize-hook=%s", clean);
-	(void)snprintf(tmp, sizeof(tmp), "TMPDIR=%s", "/var/tmp");
+	(void)snprintf(tmp, sizeof(tmp), "TMPDIR=%s", scratch);
 	result = tool_run(&spec, work->detail, sizeof(work->detail));
 	return result == RESULT_REFUSED ? RESULT_UNSUPPORTED : result;
+}
+
+/* mmdebstrap removes what it made; the folder goes all the same. */
+static enum result
+image_debian_in_scratch(struct image_work *work,
+    const struct image_debian *debian, const char *clean, int fd)
+{
+	char path[IMAGE_SCRATCH_PATH_MAX];
+	struct json_fault fault = {""};
+	enum result result, swept;
+
+	result = image_scratch_make(&work->dir, path, &fault);
+	if (result == RESULT_OK)
+		result = image_debian_run(work, debian, clean, path, fd);
+	else
+		(void)image_work_fail(work, result, "%s", fault.text);
+	fault.text[0] = '\0';
+	swept = image_scratch_sweep(&work->dir, path, &fault);
+	if (swept != RESULT_OK && swept != RESULT_NOT_FOUND)
+		image_work_say(work,
+		    "%s: %s; 'agentnode sandbox gc' tries again", path,
+		    fault.text);
+	return result;
 }
 
 enum result
@@ -166,7 +190,7 @@ image_debian_make(struct image_work *work, const struct image_debian *debian)
 		    "agentnode completely");
 	result = image_work_create(work, "debian.tar", &fd);
 	if (result == RESULT_OK)
-		result = image_debian_run(work, debian, clean, fd);
+		result = image_debian_in_scratch(work, debian, clean, fd);
 	if (result == RESULT_OK)
 		result = image_work_add_layer(work, "debian.tar", true);
 	return result;

@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #include "common/fd.h"
+#include "supervisor/package/image_scratch.h"
 #include "supervisor/package/unpack_call.h"
 
 #define IMAGE_WORK_SUM_TIMEOUT_S 600U
@@ -56,6 +57,25 @@ image_work_clean(struct image_work *work)
 		(void)unlinkat(work->dir.fd, image_work_files[i], 0);
 }
 
+/* What a killed build left. It is found again as long as it is noted, and a
+ * note must not be written over. */
+static enum result
+image_work_sweep(struct image_work *work)
+{
+	char path[IMAGE_SCRATCH_PATH_MAX];
+	struct json_fault fault = {""};
+	enum result result = image_scratch_sweep(&work->dir, path, &fault);
+
+	if (result == RESULT_OK)
+		image_work_say(
+		    work, "removed %s of a build that was killed", path);
+	else if (result != RESULT_NOT_FOUND)
+		return image_work_fail(work, result,
+		    "%s%sof a build that was killed: %s", path,
+		    path[0] != '\0' ? " " : "", fault.text);
+	return RESULT_OK;
+}
+
 enum result
 image_work_open(struct image_work *work, const struct config *config,
     void (*progress)(const char *line))
@@ -85,7 +105,7 @@ image_work_open(struct image_work *work, const struct config *config,
 		    work->dir.path);
 	}
 	image_work_clean(work);
-	return RESULT_OK;
+	return image_work_sweep(work);
 }
 
 void

@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/signalfd.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -22,11 +23,14 @@
 #include "supervisor/engine/engine_spawn.h"
 
 #define TOOL_RUN_ARGV_MAX 64U
+#define TOOL_RUN_GRACE_MS 10000U
 
 struct tool_run {
 	const struct tool_run_spec *spec;
 	pid_t pid;
 	int pidfd, error_fd;
+	int signal_fd, signal; /* the last that came, 0: none */
+	sigset_t before;       /* what was blocked */
 	uint64_t deadline_ms;
 	size_t used;
 	char line[TOOL_RUN_LINE_MAX], last[TOOL_RUN_LINE_MAX];
@@ -109,12 +113,43 @@ tool_run_read(struct tool_run *run)
 	return got > 0;
 }
 
+/* Signals that end us go to the tool first, while it runs. */
+static enum result
+tool_run_signals(struct tool_run *run)
+{
+	sigset_t set;
+
+	(void)sigemptyset(&set);
+	(void)sigaddset(&set, SIGINT);
+	(void)sigaddset(&set, SIGTERM);
+	(void)sigaddset(&set, SIGHUP);
+	(void)sigprocmask(SIG_BLOCK, &set, &run->before);
+	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
+	return run->signal_fd < 0 ? RESULT_SYSTEM : RESULT_OK;
+}
+
+/* It is in a session of its own: no terminal told it. */
+static void
+tool_run_stop(struct tool_run *run)
+{
+	struct signalfd_siginfo info;
+	uint64_t limit = event_loop_now_ms() + TOOL_RUN_GRACE_MS;
+
+	if (read(run->signal_fd, &info, sizeof(info)) != sizeof(info))
+		return;
+	if (run->signal == 0 && limit < run->deadline_ms)
+		run->deadline_ms = limit;
+	run->signal = (int)info.ssi_signo;
+	(void)kill(-run->pid, run->signal);
+}
+
 static enum result
 tool_run_wait(struct tool_run *run)
 {
-	struct pollfd polls[2] = {
+	struct pollfd polls[3] = {
 	    {.fd = run->pidfd, .events = POLLIN},
 	    {.fd = run->error_fd, .events = POLLIN},
+	    {.fd = run->signal_fd, .events = POLLIN},
 	};
 	uint64_t now;
 
@@ -122,12 +157,15 @@ tool_run_wait(struct tool_run *run)
 		now = event_loop_now_ms();
 		if (now >= run->deadline_ms)
 			return RESULT_TIMEOUT;
-		if (poll(polls, 2, (int)(run->deadline_ms - now)) < 0 &&
+		if (poll(polls, 3, (int)(run->deadline_ms - now)) < 0 &&
 		    errno != EINTR)
 			return RESULT_SYSTEM;
 		if (polls[1].revents != 0 && !tool_run_read(run))
 			polls[1].fd = -1;
 		polls[1].revents = 0;
+		if (polls[2].revents != 0)
+			tool_run_stop(run);
+		polls[2].revents = 0;
 		if (polls[0].revents != 0)
 			return RESULT_OK;
 	}
@@ -150,7 +188,7 @@ tool_run_judge(struct tool_run *run, enum result waited, char *detail_r,
 	int code;
 
 	/* Its session too: mmdebstrap has children of its own. */
-	if (waited != RESULT_OK) {
+	if (waited != RESULT_OK || run->signal != 0) {
 		(void)kill(-run->pid, SIGKILL);
 		(void)syscall(
 		    SYS_pidfd_send_signal, run->pidfd, SIGKILL, NULL, 0);
@@ -164,6 +202,12 @@ tool_run_judge(struct tool_run *run, enum result waited, char *detail_r,
 			break;
 	}
 	tool_run_line(run);
+	if (run->signal != 0) {
+		(void)snprintf(detail_r, detail_size,
+		    "a signal came (%s): %s was stopped",
+		    sigabbrev_np(run->signal), run->spec->name);
+		return RESULT_CLOSED;
+	}
 	if (waited == RESULT_TIMEOUT)
 		(void)snprintf(detail_r, detail_size,
 		    "%s did not end within %u s (%s)", run->spec->name,
@@ -180,6 +224,7 @@ tool_run(const struct tool_run_spec *spec, char *detail_r, size_t detail_size)
 	struct tool_run run = {.spec = spec,
 	    .pidfd = -1,
 	    .error_fd = -1,
+	    .signal_fd = -1,
 	    .deadline_ms = event_loop_now_ms() + 1000ULL * spec->timeout_s};
 	char path[256];
 	enum result result = tool_run_find(spec->name, path, sizeof(path));
@@ -190,7 +235,9 @@ tool_run(const struct tool_run_spec *spec, char *detail_r, size_t detail_size)
 		    spec->name, spec->name);
 		return result;
 	}
-	result = tool_run_spawn(&run, path);
+	result = tool_run_signals(&run);
+	if (result == RESULT_OK)
+		result = tool_run_spawn(&run, path);
 	if (result == RESULT_OK)
 		result = tool_run_judge(
 		    &run, tool_run_wait(&run), detail_r, detail_size);
@@ -199,5 +246,7 @@ tool_run(const struct tool_run_spec *spec, char *detail_r, size_t detail_size)
 		    detail_r, detail_size, "cannot start %s: %m", path);
 	fd_close(&run.pidfd);
 	fd_close(&run.error_fd);
+	fd_close(&run.signal_fd);
+	(void)sigprocmask(SIG_SETMASK, &run.before, NULL);
 	return result;
 }
