@@ -4,6 +4,7 @@
  * question of colours. Used by all command_*.c. Foreign bytes are escaped
  * before they reach a terminal.
  */
+#include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,31 @@
 #include "supervisor/command/command.h"
 
 #define COMMAND_SENTENCE_MAX 2048U
+
+/* stdio knows that something did not arrive, and no longer why: one more
+ * byte behind what was cut says it again. */
+static int
+command_ask_why(void)
+{
+	ssize_t put;
+
+	do {
+		put = write(STDOUT_FILENO, "\n", 1);
+	} while (put < 0 && errno == EINTR);
+	return put < 0 ? errno : EIO;
+}
+
+int
+command_flush(void)
+{
+	static int first;
+
+	if (fflush(stdout) != 0 && first == 0)
+		first = errno;
+	if (ferror(stdout) && first == 0)
+		first = command_ask_why();
+	return first;
+}
 
 int
 command_error(int code, const char *format, ...)
@@ -24,7 +50,7 @@ command_error(int code, const char *format, ...)
 	vsnprintf(raw, sizeof(raw), format, args);
 	va_end(args);
 	log_clean(raw, strlen(raw), safe, sizeof(safe));
-	fflush(stdout);
+	(void)command_flush();
 	fprintf(stderr, "agentnode: %s\n", safe);
 	return code;
 }
@@ -71,9 +97,10 @@ command_fault(enum result result, const struct json_fault *fault)
 int
 command_print_json(const json_t *value)
 {
-	if (json_dumpf(value, stdout, JSON_INDENT(2)) != 0)
+	/* What stdout did not take is the mains' to say (command_flush). */
+	if (json_dumpf(value, stdout, JSON_INDENT(2)) != 0 && !ferror(stdout))
 		return command_error(
-		    COMMAND_INTERNAL, "the answer could not be written");
+		    COMMAND_INTERNAL, "the answer could not be made");
 	putchar('\n');
 	return COMMAND_DONE;
 }

@@ -43,6 +43,11 @@ extern const struct command *const command_groups[]; /* NULL-terminated */
 int command_error(int code, const char *format, ...)
     __attribute__((format(printf, 2, 3)));
 
+/* Write out what stdio holds of standard output. The errno of the first
+ * that was lost of it, whoever wrote it; 0: nothing. The mains look at it
+ * last: exit 70, but for EPIPE, a reader that left. */
+int command_flush(void);
+
 /* The exit code that a result of reading configuration, lockfile or state
  * means, and command_error with the fault's sentence and that code. */
 int command_exit_of(enum result result);

@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdio_ext.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -185,11 +184,9 @@ static int
 command_logs_result(enum result result, const struct json_fault *fault,
     const struct command_logs_options *options, uint64_t shown)
 {
-	if (result == RESULT_CLOSED) { /* the reader left: no fault of ours */
-		__fpurge(stdout);
-		clearerr(stdout);
+	/* Whether the reader left or the disk is full, command_flush knows. */
+	if (result == RESULT_CLOSED)
 		return COMMAND_DONE;
-	}
 	if (result != RESULT_OK)
 		return fault->text[0] != '\0'
 			   ? command_fault(result, fault)

@@ -35,13 +35,12 @@ command_main_fill_standard(void)
 static int
 command_main_finish(int code)
 {
-	errno = 0;
-	if (fflush(stdout) == 0 && !ferror(stdout))
-		return code;
-	if (errno == EPIPE)
+	int lost = command_flush();
+
+	if (lost == 0 || lost == EPIPE)
 		return code;
 	return command_error(COMMAND_INTERNAL,
-	    "standard output could not be written: %s", strerror(errno));
+	    "standard output could not be written: %s", strerror(lost));
 }
 
 int

@@ -13,7 +13,7 @@
 enum result logs_follow_watch(
     const struct state_dir *dir, int *fd_r, struct json_fault *fault);
 
-/* Show what comes, until the reader of spec->out is gone (RESULT_CLOSED) or
+/* Show what comes, until spec->out takes no more (RESULT_CLOSED) or
  * the folder is (RESULT_NOT_FOUND). out_fd: behind spec->out. */
 enum result logs_follow(
     struct logs_view *view, int fd, int out_fd, struct json_fault *fault);

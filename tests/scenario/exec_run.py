@@ -135,6 +135,17 @@ out, err = process.communicate(timeout=20)
 check("a signal to us ends it", process.returncode in (125, 137)
       and b"stopped" in err, (process.returncode, err))
 
+# --- what does not arrive -----------------------------------------------------
+
+for words in (["exec", "--", "echo", "hi"], ["exec", "--json", "--", "true"],
+              ["exec", "--", "seq", "9999"]):
+    result = harness.agentnode_into("/dev/full", case.home, *words)
+    check(f"{words} onto a full disk", harness.is_lost(result)
+          and result.err.count("could not be written") == 1, result)
+    result = harness.agentnode_into(None, case.home, *words)
+    check(f"{words}, and the reader left: the command's own code",
+          result.code == 0 and "written" not in result.err, result)
+
 # --- policy: nothing is cut ---------------------------------------------------
 
 only = os.path.join(case.place, "only")

@@ -149,6 +149,18 @@ def rotate(path):
             os.rename(older, f"{path}.{i}")
 
 
+def lost(home):
+    """Lines that cannot be written are a fault; a reader may leave."""
+    for words in (["--last", "1"], ["--json"], ["--json", "--last", "99999"],
+                  ["--follow", "--last", "1"], ["--names"]):
+        result = harness.agentnode_into("/dev/full", home, "logs", *words)
+        check(f"logs {words} onto a full disk", harness.is_lost(result)
+              and result.err.count("could not be written") == 1, result)
+        result = harness.agentnode_into(None, home, "logs", *words)
+        check(f"logs {words}, and the reader left", result.code == 0
+              and result.err == "", result)
+
+
 def following(home):
     """New lines, files and rotations, as the kernel tells them."""
     folder = os.path.join(home, FOLDER)
@@ -242,6 +254,7 @@ def main():
         case.install("traced")
         followed(case)
         written(case.home)
+        lost(case.home)
         following(case.home)
         filters(case.home)
     finally:

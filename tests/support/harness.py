@@ -154,7 +154,11 @@ def agentnode(home, *argv, timeout=60, stdin=None, cwd=None, **env):
 
 
 def agentnode_into(path, home, *argv, timeout=60, **env):
-    """The same with standard output into a file, which may be /dev/full."""
+    """The same with standard output into a file, which may be /dev/full, or
+    (None) into a pipe whose reader has left."""
+    if path is None:
+        read, path = os.pipe()
+        os.close(read)
     with open(path, "wb") as out:
         done = subprocess.run(
             [AGENTNODE, *argv], env=environment(home, **env), stdout=out,
