@@ -105,6 +105,10 @@ agent_run_parts_on_gate_done(const struct gate_part_said *said, void *context)
 	if (strcmp(said->reason, "output_limit") == 0)
 		agent_run_close(run, "output_limit",
 		    "the agent wrote more than sandbox.output_max");
+	else if (strcmp(said->reason, "client_closed") == 0 &&
+		 run->state == AGENT_RUN_OPEN)
+		agent_run_close(run, "reader_left",
+		    "nobody reads the agent's standard output any more");
 	else
 		agent_run_close(
 		    run, fault, run->unsaid ? detail : "the gate is done");

@@ -296,6 +296,33 @@ result = harness.agentnode_into("/dev/full", case.home, "agent", "run",
                                 "py-agent", **case.session.agent())
 check("a result that cannot be written is none", harness.is_lost(result),
       result)
+path = os.path.join(harness.folder(), "endless")
+os.mkdir(path)
+for name, text in (("main.mjs", "setInterval(() => console.log('on'), 10);\n"),
+                   ("agentnode.yaml", """manifest_version: "0.3"
+package_id: endless-agent
+package_type: agent
+name: Writes on
+summary: A program that writes until it is ended
+publisher: agentnode-tests
+version: 1.0.0
+runtime: node
+agent:
+  goal: write
+  limits: {max_runtime_seconds: 60}
+  command: [node, /pack/main.mjs]
+""")):
+    with open(os.path.join(path, name), "w", encoding="utf-8") as file:
+        file.write(text)
+result = case.run("install", path, "--json", timeout=60)
+check("a program that writes on is installed", result.code == 0, result)
+result = harness.agentnode_into(None, case.home, "agent", "run",
+                                "endless-agent", **case.session.agent())
+check("its reader left: it is ended, and that is said", result.code == 137
+      and "reader_left: " in result.err, result)
+result = harness.agentnode_into("/dev/full", case.home, "agent", "run",
+                                "endless-agent", **case.session.agent())
+check("a full disk is said too", harness.is_lost(result), result)
 
 slowest = 0.0
 for victim in ("agentnode", "agentnode-gate", "agentnode-llm-broker",
