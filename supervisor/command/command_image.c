@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -184,6 +185,8 @@ command_image_build(int argc, char **argv)
 	if (!command_image_parse(argc, argv, &options) || optind != argc ||
 	    options.digest != NULL)
 		return command_option_fault("sandbox build");
+	/* Nobody may read what it tells any more: it cleans up all the same. */
+	(void)signal(SIGPIPE, SIG_IGN);
 	code = command_image_open(&image);
 	if (code == COMMAND_DONE)
 		code = command_image_build_run(&image, &options);

@@ -262,11 +262,6 @@ command_mcp_list(int argc, char **argv)
 	result = lockfile_path(options.lockfile, path, sizeof(path), &fault);
 	if (result == RESULT_OK)
 		result = lockfile_load(path, &lockfile, &fault);
-	if (result == RESULT_NOT_FOUND)
-		return command_error(COMMAND_NO,
-		    "there is no lockfile %s; 'agentnode mcp install' makes "
-		    "one",
-		    path);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
 	code = command_mcp_list_show(lockfile, path, options.json);

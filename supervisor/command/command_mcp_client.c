@@ -234,9 +234,6 @@ command_mcp_client_config(int argc, char **argv)
 	result = lockfile_path(options.lockfile, path, sizeof(path), &fault);
 	if (result == RESULT_OK)
 		result = lockfile_load(path, &lockfile, &fault);
-	if (result == RESULT_NOT_FOUND)
-		return command_error(
-		    COMMAND_NO, "there is no lockfile %s", path);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
 	entry = lockfile_entry(lockfile, options.slug);

@@ -65,11 +65,6 @@ command_package_load(struct command_package_options *options,
 	    options->lockfile, options->path, sizeof(options->path), &fault);
 	if (result == RESULT_OK)
 		result = lockfile_load(options->path, lockfile_r, &fault);
-	if (result == RESULT_NOT_FOUND)
-		return command_error(COMMAND_NO,
-		    "there is no lockfile %s; 'agentnode mcp install' makes "
-		    "one",
-		    options->path);
 	return result == RESULT_OK ? COMMAND_DONE
 				   : command_fault(result, &fault);
 }

@@ -132,9 +132,6 @@ command_remove_look(struct command_remove *remove)
 
 	if (result == RESULT_OK)
 		result = lockfile_load(remove->lockfile, &lockfile, &fault);
-	if (result == RESULT_NOT_FOUND)
-		return command_error(
-		    COMMAND_NO, "there is no lockfile %s", remove->lockfile);
 	if (result != RESULT_OK)
 		return command_fault(result, &fault);
 	if (lockfile_entry(lockfile, remove->slug) == NULL)

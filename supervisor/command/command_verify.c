@@ -74,11 +74,6 @@ command_verify_open(struct command_verify *verify)
 
 	if (result == RESULT_OK)
 		result = lockfile_load(verify->path, &verify->lockfile, &fault);
-	if (result == RESULT_NOT_FOUND)
-		return command_error(COMMAND_NO,
-		    "there is no lockfile %s; 'agentnode mcp install' makes "
-		    "one",
-		    verify->path);
 	if (result == RESULT_OK)
 		result = config_load(&verify->config, &fault);
 	if (result == RESULT_OK)

@@ -205,7 +205,7 @@ guard_say(const struct guard_say_ask *ask)
 			json_decref(object);
 		} else
 			guard_say_print(&answer);
-	} else if (result == RESULT_NOT_FOUND)
+	} else if (strcmp(answer.run.code, "not_installed") == 0)
 		code = command_error(COMMAND_NO, "%s", answer.run.fault.text);
 	else
 		code = command_fault(result, &answer.run.fault);

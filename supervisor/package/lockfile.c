@@ -160,6 +160,16 @@ lockfile_verify(const json_t *root, const char *path, struct json_fault *fault)
 	return RESULT_MISMATCH;
 }
 
+/* The one sentence, for all who look for what is in it. */
+static void
+lockfile_is_missing(const char *path, struct json_fault *fault)
+{
+	json_field_fault(fault,
+	    "%s: there is no such lockfile; 'agentnode mcp install' and "
+	    "'agentnode install' make one",
+	    state_dir_shown(path));
+}
+
 enum result
 lockfile_load_unverified(
     const char *path, struct lockfile **lockfile_r, struct json_fault *fault)
@@ -175,8 +185,7 @@ lockfile_load_unverified(
 		result = lockfile_read(&dir, name, path, &root, fault);
 	state_dir_close(&dir);
 	if (result == RESULT_NOT_FOUND)
-		json_field_fault(fault, "%s: there is no such lockfile",
-		    state_dir_shown(path));
+		lockfile_is_missing(path, fault);
 	if (result != RESULT_OK)
 		return result;
 	*lockfile_r = malloc(sizeof(**lockfile_r));
@@ -399,8 +408,7 @@ lockfile_seal(const char *path, bool force, struct json_fault *fault)
 	if (result == RESULT_OK)
 		result = lockfile_read(&dir, name, path, &root, fault);
 	if (result == RESULT_NOT_FOUND)
-		json_field_fault(fault, "%s: there is no such lockfile",
-		    state_dir_shown(path));
+		lockfile_is_missing(path, fault);
 	if (result == RESULT_OK)
 		result = lockfile_seal_entries(root, path, force, fault);
 	if (result == RESULT_OK)

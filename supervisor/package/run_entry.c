@@ -41,11 +41,6 @@ run_entry_lockfile(struct run_entry *run, const char *option)
 
 	if (result == RESULT_OK)
 		result = lockfile_load(run->path, &run->lockfile, &run->fault);
-	if (result == RESULT_NOT_FOUND)
-		json_field_fault(&run->fault,
-		    "there is no lockfile %s; 'agentnode mcp install' and "
-		    "'agentnode install' make one",
-		    run->path);
 	if (result == RESULT_MISMATCH)
 		return run_entry_fail(run, result, "integrity_lockfile");
 	if (result != RESULT_OK)

@@ -197,6 +197,14 @@ for words in (("remove", "x"), ("list",), ("lock", "seal"), ("verify", "x"),
     check(f"{' '.join(words)}: an empty --lockfile names no other file",
           result.code != 0 and "--lockfile: an empty path" in result.err,
           result)
+for words in ("list", "info abc", "verify", "mcp list", "remove abc",
+              "mcp config abc --client cursor", "lock seal", "explain abc",
+              "consent add abc", "argv abc", "guard check abc/tool"):
+    result = agentnode(home, *words.split(" "), cwd=home,
+                       AGENTNODE_LOCKFILE=home + "/none")
+    check(f"{words} without lockfile: exit 5",
+          sentence(result, 5, "/none: there is no such lockfile",
+                   "agentnode mcp install"), result)
 result = agentnode(home, "lock", "verify", AGENTNODE_LOCKFILE=home + "/none")
 check("lock verify without file: exit 1", sentence(result, 1, "no such"),
       result)

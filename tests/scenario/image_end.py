@@ -10,6 +10,7 @@ import subprocess
 import time
 
 import harness
+import registry_config
 import schema_check
 from harness import check
 
@@ -23,19 +24,6 @@ def agentnode(*argv, timeout=60):
     return harness.agentnode(home, *argv, timeout=timeout)
 
 
-def npm_config(key):
-    return subprocess.run(["npm", "config", "get", key], check=True,
-                          capture_output=True, text=True).stdout.strip()
-
-
-def use_machine_registry():
-    """The registry this machine's npm is set up with, and its CA."""
-    agentnode("config", "set", "build.npm_registry", npm_config("registry"))
-    ca = npm_config("cafile")
-    if ca not in ("", "null", "undefined"):
-        agentnode("config", "set", "build.ca_bundle", ca)
-
-
 def started():
     """A build whose mmdebstrap has begun, and the folder it has."""
     build = subprocess.Popen(
@@ -47,9 +35,10 @@ def started():
         try:
             with open(NOTE, encoding="ascii") as note:
                 path = note.read()
-            if len(os.listdir(os.path.join(path, os.listdir(path)[0]))) > 3:
+            if any(os.path.isdir(os.path.join(path, name, "etc"))
+                   for name in os.listdir(path)):
                 break
-        except (OSError, IndexError):
+        except OSError:
             pass
         time.sleep(0.05)
     check("mmdebstrap works in a folder of ours", build.poll() is None and
@@ -69,6 +58,17 @@ def told(number):
     check("%s: nothing stays" % number.name, not os.path.exists(path)
           and not os.path.exists(NOTE)
           and not os.path.exists(os.path.join(IMAGE, "debian.tar")), path)
+
+
+def unread():
+    """Nobody reads its progress any more, and then a signal comes."""
+    build, path = started()
+    build.stderr.close()
+    build.stdout.close()
+    build.terminate()
+    build.wait(timeout=30)
+    check("nobody reads: nothing stays", not os.path.exists(path)
+          and not os.path.exists(NOTE), path)
 
 
 def killed():
@@ -99,9 +99,12 @@ def output():
               and "npm" not in result.err, result)
 
 
-use_machine_registry()
+url, _, _, bundle = registry_config.settings()
+agentnode("config", "set", "build.npm_registry", url)
+agentnode("config", "set", "build.ca_bundle", bundle)
 output()
 told(signal.SIGTERM)
 told(signal.SIGINT)
+unread()
 killed()
 harness.finish()

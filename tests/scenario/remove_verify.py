@@ -248,8 +248,8 @@ def records(home):
 def main():
     harness.need("podman")
     home = mcp_setup.home()
-    check("list without lockfile: exit 1", agentnode(
-        home, "list", cwd=home).code == 1)
+    check("list without lockfile: exit 5", agentnode(
+        home, "list", cwd=home).code == 5)
     folder = mcp_setup.package({"server.js": SERVER,
                                 "package.json": PACKAGE}, "keeper")
     mcp_setup.install(home, folder, "--state", "1m", "--allow",
