@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * See command_option.h. One command is parsed in the life of a process, so
- * what was met last is kept here.
+ * what was met last is kept here. Must never repeat what may be a key: not
+ * what is behind an option's name, and of `auth` no word at all.
  */
 #include "supervisor/command/command_option.h"
 
@@ -69,14 +70,31 @@ command_option_unknown(char *text_r, size_t size)
 	int len = (int)strcspn(word, "=");
 	bool is_known = optopt != 0 && strncmp(word, "--", 2) == 0;
 
+	if (word[0] == '-' && word[1] != '-')
+		len = len < 2 ? len : 2; /* its letter */
+
 	if (is_known && word[len] == '=')
 		(void)snprintf(
 		    text_r, size, "'%.*s' takes no value", len, word);
 	else if (is_known)
-		(void)snprintf(text_r, size, "'%.200s' needs a value", word);
+		(void)snprintf(text_r, size, "'%.*s' needs a value", len, word);
 	else
 		(void)snprintf(
-		    text_r, size, "'%.200s' is not an option of it", word);
+		    text_r, size, "'%.*s' is not an option of it", len, word);
+}
+
+/* May the value of this option be shown? */
+static bool
+command_option_is_open(const char *name)
+{
+	static const char *const closed[] = {
+	    "arg", "env", "from-env", "from-fd", "secret", NULL};
+
+	for (size_t i = 0; closed[i] != NULL; i++) {
+		if (strcmp(closed[i], name) == 0)
+			return false;
+	}
+	return true;
 }
 
 static void
@@ -84,10 +102,10 @@ command_option_refused(char *text_r, size_t size)
 {
 	const char *name = command_option_last.name;
 
-	if (name != NULL && optarg != NULL)
+	if (name != NULL && optarg != NULL && command_option_is_open(name))
 		(void)snprintf(text_r, size,
-		    "'%.200s' is no value of '--%s', or one too many", optarg,
-		    name);
+		    "'%.*s' is no value of '--%s', or one too many",
+		    (int)strcspn(optarg, "="), optarg, name);
 	else
 		(void)snprintf(text_r, size, "'--%s' does not fit here",
 		    name != NULL ? name : "");
@@ -97,12 +115,14 @@ static void
 command_option_words(char *text_r, size_t size)
 {
 	int argc = command_option_last.argc;
+	const char *word =
+	    optind < argc ? command_option_last.argv[optind] : "";
 
 	if (command_option_last.known != NULL && optind < argc)
 		(void)snprintf(text_r, size,
-		    "a word is missing, too many, or not known, from '%.200s' "
+		    "a word is missing, too many, or not known, from '%.*s' "
 		    "on",
-		    command_option_last.argv[optind]);
+		    (int)strcspn(word, "="), word);
 	else
 		(void)snprintf(text_r, size,
 		    "a word is missing, or what is given does not fit "
@@ -114,8 +134,10 @@ command_option_fault(const char *command)
 {
 	char text[COMMAND_OPTION_SENTENCE];
 
-	if (command_option_last.known == NULL ||
-	    command_option_last.answer == -1)
+	if (strncmp(command, "auth ", 5) == 0)
+		(void)snprintf(text, sizeof(text), "it was used wrongly");
+	else if (command_option_last.known == NULL ||
+		 command_option_last.answer == -1)
 		command_option_words(text, sizeof(text));
 	else if (command_option_last.answer == '?' ||
 		 command_option_last.answer == ':')

@@ -53,14 +53,16 @@ for words, said in (
         ("audit show --since yesterday", "'yesterday' is no value of '--since'"),
         ("audit show --last 0", "'0' is no value of '--last'"),
         ("exec --bogus", "'--bogus' is not an option of it"),
-        ("exec --bogus=1 -- true", "'--bogus=1' is not an option of it"),
+        ("exec --bogus=secret -- true", "'--bogus' is not an option of it"),
         ("exec", "a word is missing"), ("exec true", "from 'true' on"),
         ("llm usage --by foo", "'foo' is no value of '--by'"),
         ("config set sandbox.pids -5", "'-5' is not an option of it"),
         ("config set sandbox.pids", "from 'sandbox.pids' on"),
         ("list --json=1", "'--json' takes no value"),
         ("list -j", "'-j' is not an option of it"),
-        ("list -xj", "'-xj' is not an option of it"),
+        ("list -secret", "'-s' is not an option of it"),
+        ("config set sandbox.pids=secret", "from 'sandbox.pids' on"),
+        ("auth set --secret", "used wrongly"),
         ("logs --process", "'--process' needs a value"),
         ("remove --lockfile", "'--lockfile' needs a value"),
         ("sandbox pull a b", "from 'a' on"),
@@ -69,7 +71,7 @@ for words, said in (
     result = agentnode(home, *words.split(" "))
     check("wrong use: " + repr(words), result.code == 2
           and one_sentence(result) and said in result.err
-          and "\x1b" not in result.err
+          and "\x1b" not in result.err and "secret" not in result.err
           and "agentnode help " in result.err, result)
 
 for row in rows:
