@@ -50,7 +50,8 @@ class Dockerd:
              "--exec-root", os.path.join(self.run, "exec"), "--pidfile",
              os.path.join(self.run, "pid"), "-H", "unix://" + self.socket],
             stdin=subprocess.DEVNULL, stdout=log, stderr=log,
-            start_new_session=True)
+            # Its containerd writes there when it is told to end.
+            env={**os.environ, "TMPDIR": self.run}, start_new_session=True)
         log.close()
         if not engine_case.wait(30, lambda: os.path.exists(self.socket) and
                                 self("version").returncode == 0):
