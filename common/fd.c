@@ -389,9 +389,10 @@ fd_accept_passed(int socket)
 	    fd_set_nonblocking(fd, true) == RESULT_OK)
 		return fd;
 	fd_close(&fd);
-	/* An end of the sender's is told by the supervisor. */
-	if (result == RESULT_NEED_MORE || result == RESULT_EOF)
+	if (result == RESULT_NEED_MORE)
 		errno = EAGAIN;
+	else if (result == RESULT_EOF)
+		errno = ESHUTDOWN;
 	else if (result != RESULT_SYSTEM)
 		errno = ECONNABORTED;
 	return -1;

@@ -68,7 +68,8 @@ enum result fd_close_from(int lowest);
 bool fd_is_listener(int fd);
 /* The next of either, non-blocking, close-on-exec, a stream socket in any
  * case; -1 with errno as of accept(2). from_r may be NULL; one that was
- * passed has no address (AF_UNSPEC). */
+ * passed has no address (AF_UNSPEC). ESHUTDOWN: who passed them is gone, which
+ * the supervisor tells; it stays readable, so that it must not be polled. */
 int fd_accept(int listener, struct sockaddr_storage *from_r);
 
 #endif

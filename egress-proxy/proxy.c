@@ -164,6 +164,10 @@ proxy_accept_one(struct proxy_listener *listener)
 		proxy_on_shortage(listener);
 		return false;
 	}
+	if (errno == ESHUTDOWN) {
+		(void)event_del(listener->event);
+		return false;
+	}
 	/* Others concern that one connection (accept(2)). */
 	return errno != EAGAIN;
 }

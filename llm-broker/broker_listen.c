@@ -112,8 +112,10 @@ broker_listen_accept(struct broker_listen_port *port)
 		broker_listen_shortage(port);
 		return false;
 	}
+	if (fd < 0 && errno == ESHUTDOWN)
+		(void)event_del(port->event);
 	if (fd < 0) /* others concern that one connection (accept(2)) */
-		return errno != EAGAIN;
+		return errno != EAGAIN && errno != ESHUTDOWN;
 	broker_keep_ticking(broker);
 	broker_listen_bound(broker);
 	call_io_accept(&broker->shared, &broker->run, fd);

@@ -37,6 +37,7 @@ struct tools_io {
 	int listener;
 	struct event *acceptable, *timer;
 	bool accepting, is_full;
+	bool ended;             /* who passed connections is gone */
 	uint64_t rest_until_ms; /* no descriptors: 0 when there are */
 	char chunk[TOOLS_CONN_CHUNK];
 };
@@ -175,8 +176,9 @@ tools_io_on_client(evutil_socket_t listener, short what, void *context)
 			io->rest_until_ms =
 			    event_loop_now_ms() + TOOLS_IO_REST_MS;
 		}
+		io->ended = io->ended || errno == ESHUTDOWN;
 		/* Others concern that one client (accept(2)). */
-		if (errno == EAGAIN || io->rest_until_ms != 0)
+		if (errno == EAGAIN || io->ended || io->rest_until_ms != 0)
 			break;
 	}
 	tools_io_update(io);
@@ -240,7 +242,7 @@ tools_io_update(struct tools_io *io)
 		io->is_full =
 		    !tools_port_has_room(io->port, event_loop_now_ms());
 		tools_io_arm(io->acceptable, &io->accepting,
-		    io->rest_until_ms == 0 && !io->is_full);
+		    io->rest_until_ms == 0 && !io->is_full && !io->ended);
 	}
 	tools_io_update_timer(io);
 }

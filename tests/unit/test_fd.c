@@ -298,6 +298,33 @@ test_fd_close_everything_from(void **state)
 	fd_close(&first);
 }
 
+/* Connections that another process passes: none yet, one, and no more ever,
+ * which is not the same as none yet. */
+static void
+test_fd_accept_passed(void **state)
+{
+	int pair[2], client[2], fd;
+
+	(void)state;
+	assert_int_equal(fd_socketpair(pair), RESULT_OK);
+	assert_int_equal(fd_set_nonblocking(pair[0], true), RESULT_OK);
+	assert_true(fd_is_listener(pair[0]));
+	assert_int_equal(fd_accept(pair[0], NULL), -1);
+	assert_int_equal(errno, EAGAIN);
+	assert_int_equal(
+	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, client), 0);
+	assert_int_equal(fd_send(pair[1], "", 1, &client[0], 1), RESULT_OK);
+	fd = fd_accept(pair[0], NULL);
+	assert_true(fd >= 0);
+	fd_close(&fd);
+	fd_close(&client[0]);
+	fd_close(&client[1]);
+	fd_close(&pair[1]);
+	assert_int_equal(fd_accept(pair[0], NULL), -1);
+	assert_int_equal(errno, ESHUTDOWN);
+	fd_close(&pair[0]);
+}
+
 int
 main(void)
 {
@@ -313,6 +340,7 @@ main(void)
 	    cmocka_unit_test(test_fd_last_word_after_reset),
 	    cmocka_unit_test(test_fd_pid),
 	    cmocka_unit_test(test_fd_close_everything_from),
+	    cmocka_unit_test(test_fd_accept_passed),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);
