@@ -343,6 +343,19 @@ native_place_let_go(const struct native_journal_entry *entry,
 	return native_hold_remove(entry) == RESULT_OK;
 }
 
+/* The journals cannot be had, so nothing is removed: what became of the
+ * placeholders is told all the same. */
+static void
+native_place_look(struct native_place *place)
+{
+	for (size_t i = 0; place->lost != NULL && i < place->count; i++) {
+		struct native_journal_entry now = place->entries[i];
+
+		place->lost[i] =
+		    now.ino != 0 && native_hold_identify(&now) != RESULT_OK;
+	}
+}
+
 static enum result
 native_place_remove(struct native_place *place, int dir)
 {
@@ -350,8 +363,10 @@ native_place_remove(struct native_place *place, int dir)
 	enum result result =
 	    native_place_others_read(dir, place->name, &others);
 
-	if (result != RESULT_OK)
+	if (result != RESULT_OK) {
+		native_place_look(place);
 		return result;
+	}
 	for (size_t i = place->count; i > 0; i--)
 		place->lost[i - 1] =
 		    !native_place_let_go(&place->entries[i - 1], &others);
@@ -374,6 +389,8 @@ native_place_end(struct native_place *place)
 	result = native_journal_open(place->agentnode, &dir, &lock);
 	if (result == RESULT_OK)
 		result = native_place_remove(place, dir);
+	else
+		native_place_look(place);
 	fd_close(&place->journal);
 	return result;
 }

@@ -252,6 +252,25 @@ what_somebody_put_there_stays(void **unused)
 	assert_true(there("/etc/passwd"));
 }
 
+/* Also where nothing can be removed, since the journals cannot be had. */
+static void
+what_was_taken_away_is_told_without_journals(void **unused)
+{
+	struct native_place *place = begin(0);
+	char folder[160];
+
+	(void)unused;
+	(void)snprintf(folder, sizeof(folder), "%s/native", state);
+	assert_int_equal(rmdir(in(work, ".idea")), 0);
+	assert_int_equal(chmod(folder, 0777), 0);
+	assert_int_equal(native_place_end(place), RESULT_SYSTEM);
+	assert_non_null(native_place_changed(place, 0));
+	assert_string_equal(native_place_changed(place, 0), in(work, ".idea"));
+	assert_null(native_place_changed(place, 1));
+	assert_int_equal(chmod(folder, 0700), 0);
+	native_place_free(&place);
+}
+
 static void
 filled_while_held_it_is_real_for_the_next(void **unused)
 {
@@ -353,6 +372,7 @@ main(void)
 	    CASE(many_killed_runs_are_swept),
 	    CASE(a_killed_run_is_swept_by_the_next),
 	    CASE(what_somebody_put_there_stays),
+	    CASE(what_was_taken_away_is_told_without_journals),
 	    CASE(filled_while_held_it_is_real_for_the_next),
 	    CASE(a_change_on_the_host_is_told),
 	    CASE(a_journal_is_not_taken_at_its_word),
