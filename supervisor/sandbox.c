@@ -319,6 +319,7 @@ sandbox_start(struct event_base *base, const struct config *config,
 	sandbox->outcome.exit_code = -1;
 	sandbox->leftovers_gone = true; /* until they are looked for */
 	sandbox->ledger_waits = spec->ledger_later;
+	sandbox->launcher = spec->launcher;
 	if (sandbox_events(sandbox) != RESULT_OK) {
 		sandbox_free(&sandbox);
 		return RESULT_NO_MEMORY;

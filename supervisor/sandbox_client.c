@@ -7,10 +7,12 @@
  * state, nor start a container that nobody is attached to.
  */
 #include <stdio.h>
+#include <string.h>
 
 #include "common/fd.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/engine_words.h"
+#include "supervisor/engine/native_launcher.h"
 #include "supervisor/sandbox_state.h"
 
 static void
@@ -90,42 +92,77 @@ sandbox_client_joined(struct sandbox *sandbox)
 	    "docker cannot be asked to start its container");
 }
 
+/* The launcher of a native sandbox: one that waits, or a new one. */
+static enum result
+sandbox_client_give(struct sandbox *sandbox, const struct wiring_pass *passed,
+    int record, char *detail_r, size_t detail_size)
+{
+	struct native_launcher *own = NULL, **launcher = sandbox->launcher;
+	int given[NATIVE_LAUNCH_GIVEN];
+	enum result result = RESULT_OK;
+
+	if (launcher == NULL || *launcher == NULL) {
+		launcher = &own;
+		result = native_launcher_start(sandbox->base, launcher);
+	}
+	if (passed->count != INIT_FD_COUNT)
+		result = RESULT_INTERNAL;
+	if (result == RESULT_OK) {
+		memcpy(given, passed->fds, sizeof(passed->fds));
+		given[INIT_FD_COUNT] = record;
+		result = native_launcher_give(launcher, given,
+		    sandbox_client_on_end, sandbox, &sandbox->client);
+	}
+	native_launcher_free(launcher);
+	if (result != RESULT_OK)
+		(void)snprintf(detail_r, detail_size,
+		    "agentnode-native cannot be started: is it installed? (see "
+		    "`agentnode sandbox doctor`)");
+	return result;
+}
+
+static enum result
+sandbox_client_call(struct sandbox *sandbox, const struct engine_start *start,
+    const struct wiring_pass *passed)
+{
+	struct sandbox_plan *plan = &sandbox->plan;
+	const struct engine_call_spec call = {.files = &plan->host.files,
+	    .argv = start->argv,
+	    .stdin_fd = passed->stdin_fd,
+	    .stdout_fd = passed->stdout_fd,
+	    .pass = passed->fds,
+	    .pass_count = passed->count,
+	    .output_max = 65536,
+	    .hide_unified = start->hide_unified,
+	    .die_with_us = start->die_with_us,
+	    .place = start->place,
+	    .place_context = start->place_context};
+
+	return engine_call_start(sandbox->base, &call,
+	    plan->input.made ? sandbox_client_on_made : sandbox_client_on_end,
+	    sandbox, &sandbox->client);
+}
+
 enum result
 sandbox_client_start(
     struct sandbox *sandbox, char *detail_r, size_t detail_size)
 {
 	struct sandbox_plan *plan = &sandbox->plan;
-	int pass[INIT_FD_COUNT + 1];
 	struct wiring_pass passed;
-	struct engine_start start = {.more_fd = -1};
-	struct engine_call_spec call = {
-	    .files = &plan->host.files, .pass = pass, .output_max = 65536};
+	struct engine_start start = {.record_fd = -1};
 	enum result result = plan->engine->start(
 	    plan, &start, &sandbox->cgroup, detail_r, detail_size);
 
 	if (result != RESULT_OK)
 		return result;
-	call.argv = start.argv;
-	call.hide_unified = start.hide_unified;
-	call.die_with_us = start.die_with_us;
-	call.place = start.place;
-	call.place_context = start.place_context;
 	plan->facts.socket = wiring_socket(sandbox->wiring);
 	(void)run_lock_note(&plan->lock, &plan->facts);
 	result = wiring_pass(sandbox->wiring, plan->streams, &passed);
-	call.stdin_fd = passed.stdin_fd;
-	call.stdout_fd = passed.stdout_fd;
-	while (call.pass_count < passed.count) {
-		pass[call.pass_count] = passed.fds[call.pass_count];
-		call.pass_count++;
-	}
-	if (start.more_fd >= 0)
-		pass[call.pass_count++] = start.more_fd;
 	if (result == RESULT_OK)
-		result = engine_call_start(sandbox->base, &call,
-		    plan->input.made ? sandbox_client_on_made
-				     : sandbox_client_on_end,
-		    sandbox, &sandbox->client);
+		result = start.argv != NULL
+			     ? sandbox_client_call(sandbox, &start, &passed)
+			     : sandbox_client_give(sandbox, &passed,
+				   start.record_fd, detail_r, detail_size);
 	wiring_passed(sandbox->wiring);
 	for (size_t i = 0; i < 3; i++)
 		fd_close(&plan->streams[i]);

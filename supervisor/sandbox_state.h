@@ -48,6 +48,7 @@ struct sandbox {
 	struct sandbox_outcome outcome;
 
 	struct wiring *wiring;
+	struct native_launcher **launcher; /* the caller's; taken, or NULL */
 	struct engine_call *client;
 	bool client_ended, client_clean; /* by itself, without complaint */
 	bool link_over; /* the way in ended before init's first word */

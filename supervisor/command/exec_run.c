@@ -22,6 +22,7 @@
 #include "supervisor/command/exec_ask.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/run_log.h"
+#include "supervisor/engine/native_launcher.h"
 #include "supervisor/exec/exec_collect.h"
 #include "supervisor/exec/exec_plan.h"
 #include "supervisor/exec/exec_print.h"
@@ -47,7 +48,8 @@ struct exec_run {
 	struct run_log log;
 	struct event_base *base;
 	struct audit *audit;
-	struct sandbox *sandbox; /* or */
+	struct native_launcher *launcher; /* until the sandbox takes it */
+	struct sandbox *sandbox;          /* or */
 	struct host_run *host;
 	struct exec_collect *collect;
 	struct event *signals[EXEC_RUN_SIGNALS];
@@ -294,6 +296,7 @@ exec_run_start_sandbox(struct exec_run *run)
 
 	spec->stdout_fd = ends->out;
 	spec->stderr_fd = ends->err;
+	spec->launcher = &run->launcher;
 	exec_plan_trees(&run->plan, ends->results);
 	result = sandbox_start(run->base, run->plan.run.config, run->audit,
 	    spec, &handlers, run, &run->sandbox);
@@ -348,12 +351,28 @@ exec_run_events(struct exec_run *run)
 	return RESULT_OK;
 }
 
+/* Namespaces take a core as long as the view takes another: they are made
+ * while it is looked for, and are nobody's if it is refused. One that cannot
+ * be started is tried again by the sandbox, which says why. */
+static void
+exec_run_launcher(struct exec_run *run)
+{
+	run->turn = exec_turn_take();
+	if (run->request->boundary == EXEC_NATIVE)
+		(void)native_launcher_start(run->base, &run->launcher);
+}
+
 static bool
 exec_run_decide(struct exec_run *run)
 {
 	struct run_entry *entry = &run->plan.run;
+	enum result result = exec_plan_begin(run->request, &run->plan);
 
-	if (exec_plan_make(run->request, &run->plan) == RESULT_OK)
+	if (result == RESULT_OK) {
+		exec_run_launcher(run);
+		result = exec_plan_finish(run->request, &run->plan);
+	}
+	if (result == RESULT_OK)
 		return true;
 	/* That a credential was not handed over is a decision. */
 	if (entry->home[0] != '\0' &&
@@ -365,19 +384,18 @@ exec_run_decide(struct exec_run *run)
 	return false;
 }
 
-/* All that can fail before something is started. */
+/* All that can fail before something of the command's is started. */
 static bool
 exec_run_prepare(struct exec_run *run)
 {
 	struct json_fault fault = {""};
 
-	if (!exec_run_decide(run))
-		return false;
-	run->turn = exec_turn_take();
 	if (exec_run_events(run) != RESULT_OK) {
 		exec_run_fault(run, "internal", "out of memory");
 		return false;
 	}
+	if (!exec_run_decide(run))
+		return false;
 	run_log_open(&run->log, run->base, &run->plan.run);
 	if (exec_collect_open(&run->collect) != RESULT_OK) {
 		exec_run_fault(run, "internal", "no pipes");
@@ -413,6 +431,7 @@ exec_run_clear(struct exec_run *run)
 {
 	fd_close(&run->turn);
 	exec_collect_free(&run->collect);
+	native_launcher_free(&run->launcher);
 	sandbox_free(&run->sandbox);
 	host_run_free(&run->host);
 	audit_free(&run->audit);

@@ -23,10 +23,10 @@ struct sandbox_plan_fault;  /* supervisor/sandbox_plan.h */
 struct sandbox_spec;        /* supervisor/sandbox.h */
 struct wall_table_expected; /* supervisor/engine/wall_table.h */
 
-/* What is spawned: words, and descriptors that follow init's. */
+/* What is spawned. */
 struct engine_start {
-	const char *const *argv;
-	int more_fd; /* passed behind init's; borrowed; -1: none */
+	const char *const *argv;        /* NULL: what waits is given (below) */
+	int record_fd;                  /* to it, behind init's; borrowed */
 	bool hide_unified, die_with_us; /* engine_spawn.h */
 	int (*place)(const void *context);
 	const void *place_context; /* borrowed from the plan */

@@ -277,6 +277,14 @@ engine_call_start(struct event_base *base, const struct engine_call_spec *spec,
 }
 
 void
+engine_call_hand_over(
+    struct engine_call *call, engine_call_done *done, void *context)
+{
+	call->done = done;
+	call->context = context;
+}
+
+void
 engine_call_kill(struct engine_call *call)
 {
 	call->killed = true;

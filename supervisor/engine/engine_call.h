@@ -48,6 +48,9 @@ struct engine_call_spec {
 enum result engine_call_start(struct event_base *base,
     const struct engine_call_spec *spec, engine_call_done *done, void *context,
     struct engine_call **call_r);
+/* Somebody else is to hear of its end, which has not been told. */
+void engine_call_hand_over(
+    struct engine_call *call, engine_call_done *done, void *context);
 void engine_call_kill(struct engine_call *call);
 pid_t engine_call_pid(const struct engine_call *call);
 /* Kills a client that still runs. Accepts NULL, clears. */

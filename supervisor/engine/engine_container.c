@@ -91,7 +91,6 @@ engine_container_start(struct sandbox_plan *plan, struct engine_start *start_r,
 	(void)detail_r;
 	(void)detail_size;
 	*start_r = (struct engine_start){.argv = plan->argv->words,
-	    .more_fd = -1,
 	    .hide_unified = plan->host.memory.hide_unified};
 	return RESULT_OK;
 }

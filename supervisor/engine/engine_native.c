@@ -10,15 +10,12 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "supervisor/child.h"
 #include "supervisor/engine/cgroup_make.h"
 #include "supervisor/engine/container_end.h"
 #include "supervisor/engine/engine.h"
 #include "supervisor/engine/native_plan.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/sandbox_plan.h"
-
-#define ENGINE_NATIVE_PROGRAM "agentnode-native"
 
 static enum result
 engine_native_open(const struct config *config, struct sandbox_plan *plan,
@@ -53,22 +50,14 @@ static enum result
 engine_native_prepare(struct sandbox_plan *plan,
     const struct sandbox_spec *spec, struct sandbox_plan_fault *fault)
 {
-	struct native_plan *native = plan->native;
 	enum result result;
 
 	if (plan->input.mount_count > 0)
 		return sandbox_plan_fail(fault, RESULT_REFUSED, "bad_spec",
 		    "a native sandbox has no engine, so it has no volumes");
-	result = engine_name_groups(plan, &native->groups, fault);
-	if (result != RESULT_OK)
-		return result;
-	if (child_program_path(ENGINE_NATIVE_PROGRAM, native->program,
-		sizeof(native->program)) != RESULT_OK)
-		return sandbox_plan_fail(fault, RESULT_NOT_FOUND,
-		    "start_failed",
-		    ENGINE_NATIVE_PROGRAM " is not installed beside agentnode");
-	native->words[0] = native->program;
-	return native_plan_fill(plan, spec->view, fault);
+	result = engine_name_groups(plan, &plan->native->groups, fault);
+	return result == RESULT_OK ? native_plan_fill(plan, spec->view, fault)
+				   : result;
 }
 
 static enum result
@@ -80,9 +69,7 @@ engine_native_start(struct sandbox_plan *plan, struct engine_start *start_r,
 	    cgroup_make(&native->groups, &plan->limits, detail_r, detail_size);
 
 	*groups_r = native->groups;
-	*start_r = (struct engine_start){.argv = native->words,
-	    .more_fd = native->launch_fd,
-	    .die_with_us = true};
+	*start_r = (struct engine_start){.record_fd = native->launch_fd};
 	return result;
 }
 

@@ -135,7 +135,6 @@ engine_oci_start(struct sandbox_plan *plan, struct engine_start *start_r,
 	*groups_r = oci->groups;
 	cgroup_make_rest(groups_r);
 	*start_r = (struct engine_start){.argv = oci->words,
-	    .more_fd = -1,
 	    .die_with_us = true,
 	    .place = oci_place_enter,
 	    .place_context = &oci->place};

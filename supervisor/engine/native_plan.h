@@ -8,7 +8,6 @@
 #define SUPERVISOR_ENGINE_NATIVE_PLAN_H
 
 #include <jansson.h>
-#include <limits.h>
 #include <stddef.h>
 
 #include "common/result.h"
@@ -23,9 +22,7 @@ struct sandbox_plan_fault; /* supervisor/sandbox_plan.h */
 
 struct native_plan {
 	struct cgroup groups; /* to be made; count 0: none can be had */
-	char program[PATH_MAX];
-	const char *words[2];
-	int launch_fd; /* the sealed record; -1: not made yet */
+	int launch_fd;        /* the sealed record; -1: not made yet */
 	enum native_mode mode;
 	char workspace[NATIVE_VIEW_PATH_MAX];
 	unsigned group_count; /* of the user, which the kernel keeps */

@@ -260,7 +260,7 @@ exec_plan_places(struct exec_plan *plan, const struct exec_request *request)
 }
 
 enum result
-exec_plan_make(struct exec_request *request, struct exec_plan *plan_r)
+exec_plan_begin(struct exec_request *request, struct exec_plan *plan_r)
 {
 	struct exec_request_fault fault = {""};
 	const char *code = exec_request_check(request, &fault);
@@ -276,20 +276,26 @@ exec_plan_make(struct exec_request *request, struct exec_plan *plan_r)
 		    exec_plan_fail(plan_r, RESULT_REFUSED, code, fault.text);
 	if (result == RESULT_OK)
 		result = exec_plan_numbers(plan_r, request);
+	return result;
+}
+
+enum result
+exec_plan_finish(struct exec_request *request, struct exec_plan *plan)
+{
+	enum result result = exec_plan_image(plan, request);
+
 	if (result == RESULT_OK)
-		result = exec_plan_image(plan_r, request);
+		result = exec_plan_input(plan, request);
 	if (result == RESULT_OK)
-		result = exec_plan_input(plan_r, request);
+		result = exec_plan_places(plan, request);
 	if (result == RESULT_OK)
-		result = exec_plan_places(plan_r, request);
+		result = exec_plan_granted(plan, request);
 	if (result == RESULT_OK)
-		result = exec_plan_granted(plan_r, request);
-	if (result == RESULT_OK)
-		result = exec_plan_egress(plan_r, request);
+		result = exec_plan_egress(plan, request);
 	if (result == RESULT_OK) {
-		exec_plan_env(plan_r, request);
-		exec_plan_spec(plan_r, request);
-		result = exec_plan_record(plan_r, request);
+		exec_plan_env(plan, request);
+		exec_plan_spec(plan, request);
+		result = exec_plan_record(plan, request);
 	}
 	return result;
 }

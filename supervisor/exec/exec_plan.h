@@ -34,10 +34,15 @@ struct exec_plan {
 	uint64_t largest;            /* bytes of a file that come back */
 };
 
-/* On failure run.code and run.fault say why; exec_plan_clear in any case.
- * What was granted to the workspace for good is added to the request. */
-enum result exec_plan_make(
+/* The request by itself, and the configuration: nothing of the host is looked
+ * at. On failure run.code and run.fault say why; exec_plan_clear in any
+ * case. */
+enum result exec_plan_begin(
     struct exec_request *request, struct exec_plan *plan_r);
+/* All the rest, likewise; a native one holds its places from here on. What
+ * was granted to the workspace for good is added to the request. */
+enum result exec_plan_finish(
+    struct exec_request *request, struct exec_plan *plan);
 /* What comes back of a scratch directory. */
 struct init_results_bound exec_plan_bound(const struct exec_plan *plan);
 void exec_plan_clear(struct exec_plan *plan);

@@ -67,7 +67,7 @@ native_enter_zero(const char *path)
 }
 
 void
-native_enter_spaces(const struct native_launch *launch)
+native_enter_spaces(void)
 {
 	native_enter_loopback();
 	/* Of this network namespace alone; direct mode listens on port 443. */
@@ -75,6 +75,11 @@ native_enter_spaces(const struct native_launch *launch)
 	/* Of this user namespace alone: none in it. Whatever is started, by
 	 * whomever, gets no rights of its own making from the launcher's. */
 	native_enter_zero("/proc/sys/user/max_user_namespaces");
+}
+
+void
+native_enter_name(const struct native_launch *launch)
+{
 	if (sethostname(launch->hostname, strlen(launch->hostname)) != 0 ||
 	    setdomainname("(none)", 6) != 0)
 		native_fail("the host name cannot be set", "", errno);

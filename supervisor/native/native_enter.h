@@ -11,8 +11,9 @@
 /* The one user and group, no other group where the kernel lets go of them;
  * capabilities stay for now. */
 void native_enter_user(const struct native_launch *launch);
-/* lo, ports, host name, a control group namespace. */
-void native_enter_spaces(const struct native_launch *launch);
+/* What needs no record: lo, ports, no user namespaces. */
+void native_enter_spaces(void);
+void native_enter_name(const struct native_launch *launch); /* of the host */
 /* Nothing is left: keyring, limits, capabilities, privileges; dies with the
  * launcher; then init's filter. */
 void native_enter_last(const struct native_launch *launch);

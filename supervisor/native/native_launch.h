@@ -2,8 +2,11 @@
 /*
  * What agentnode tells agentnode-native: one sealed memfd with this struct
  * in host byte order (both are of one build), as long as its steps. No
- * argument, no variable, no parser: it is checked and used. The descriptors
- * before it are those of init (init_protocol.h).
+ * argument, no variable, no parser: it is checked and used. The launcher is
+ * started with one end of a SOCK_SEQPACKET pair, before what it will launch
+ * is decided; one message of one byte gives it the descriptors of init
+ * (init_protocol.h) in their order, and behind them the memfd. An end without
+ * a message: nothing is launched.
  */
 #ifndef SUPERVISOR_NATIVE_NATIVE_LAUNCH_H
 #define SUPERVISOR_NATIVE_NATIVE_LAUNCH_H
@@ -17,6 +20,9 @@
 
 #define NATIVE_LAUNCH_MAGIC 0x414e4e31U /* "ANN1" */
 #define NATIVE_LAUNCH_VERSION 1U
+#define NATIVE_LAUNCH_GIVE_FD 3 /* the end of the pair, at its start */
+#define NATIVE_LAUNCH_BYTE 'l'
+#define NATIVE_LAUNCH_GIVEN (INIT_FD_COUNT + 1U) /* descriptors */
 #define NATIVE_LAUNCH_FD (INIT_CONTROL_FD + INIT_FD_COUNT)
 #define NATIVE_LAUNCH_GROUPS_MAX 4U
 #define NATIVE_LAUNCH_GROUP_MAX 512U

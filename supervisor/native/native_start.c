@@ -2,9 +2,10 @@
 /*
  * The story of agentnode-native, what a container runtime is for an engine:
  *
- *   read the sealed record, and the sources of the view (as root)
- *   clone into new user, mount, pid, net, IPC and UTS namespaces
- *   outside: map the one user, wait
+ *   clone into new user, mount, pid, net, IPC and UTS namespaces, while
+ *     agentnode decides
+ *   outside: take what it gives, map the one user, open the control groups
+ *     and (as root) the sources of the view, hand it all on
  *   inside: join the control groups, build the view, become the user, give
  *     up all, become init
  *
@@ -29,6 +30,7 @@
 
 #include "supervisor/native/native_enter.h"
 #include "supervisor/native/native_fail.h"
+#include "supervisor/native/native_hand.h"
 #include "supervisor/native/native_idmap.h"
 #include "supervisor/native/native_launch.h"
 #include "supervisor/native/native_build.h"
@@ -40,7 +42,7 @@
 #define NATIVE_START_SEALS \
 	(F_SEAL_SEAL | F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_WRITE)
 
-#define NATIVE_START_MAPPED 'm' /* to the child: the user is mapped */
+#define NATIVE_START_HIGH 64 /* above the numbers of what is given */
 
 /* The kernel's struct clone_args, first version. */
 struct native_start_clone {
@@ -66,31 +68,7 @@ native_start_record(void)
 		native_fail("the launch record cannot be read", "", errno);
 	if (!native_launch_valid(launch, (size_t)info.st_size))
 		native_fail("the launch record is not valid", "", 0);
-	(void)close(NATIVE_LAUNCH_FD);
 	return launch;
-}
-
-static void
-native_start_tell(int fd)
-{
-	char byte = NATIVE_START_MAPPED;
-
-	if (send(fd, &byte, 1, MSG_NOSIGNAL) != 1)
-		native_fail("the sandbox's first process died early", "", 0);
-}
-
-/* The other end is gone: so is the launcher, and this ends too. */
-static void
-native_start_await(int fd)
-{
-	char byte;
-	ssize_t got;
-
-	do
-		got = recv(fd, &byte, 1, 0);
-	while (got < 0 && errno == EINTR);
-	if (got != 1 || byte != NATIVE_START_MAPPED)
-		_exit(NATIVE_LAUNCH_EXIT_START);
 }
 
 /* Does the launcher live? Asked after the kernel was told to kill this
@@ -127,16 +105,29 @@ native_start_join(const struct native_launch *launch, const int *fds)
 	}
 }
 
+/* Until something is given there is nothing but the namespaces. The launcher's
+ * death ends this: its end of the pair goes, and the kernel kills. */
 static _Noreturn void
-native_start_inside(const struct native_launch *launch,
-    struct native_trees *trees, const int *groups, int fd)
+native_start_inside(int fd)
 {
-	native_start_join(launch, groups);
-	native_start_await(fd);
-	native_enter_user(launch);
+	static struct native_trees trees;
+	const struct native_launch *launch;
+	int groups[NATIVE_LAUNCH_GROUPS_MAX];
+
+	if (prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0) != 0)
+		native_fail(
+		    "the sandbox cannot end with its launcher", "", errno);
 	/* While the host's /proc is still there. */
-	native_enter_spaces(launch);
-	native_build_build(launch, trees);
+	native_enter_spaces();
+	if (native_hand_take(fd) != RESULT_OK)
+		_exit(NATIVE_LAUNCH_EXIT_START);
+	launch = native_start_record();
+	(void)close(NATIVE_LAUNCH_FD);
+	native_hand_receive(fd, launch, groups, &trees);
+	native_start_join(launch, groups);
+	native_enter_user(launch);
+	native_enter_name(launch);
+	native_build_build(launch, &trees);
 	if (unshare(CLONE_NEWCGROUP) != 0)
 		native_fail("no control group namespace", "", errno);
 	native_enter_last(launch);
@@ -144,14 +135,22 @@ native_start_inside(const struct native_launch *launch,
 	native_enter_init();
 }
 
+/* What only the launcher can do, then all that was given. */
 static void
-native_start_outside(const struct native_launch *launch, pid_t pid, int fd)
+native_start_outside(pid_t pid, int fd)
 {
+	static struct native_trees trees;
+	const struct native_launch *launch = native_start_record();
 	bool rootless = launch->rootless != 0;
+	int groups[NATIVE_LAUNCH_GROUPS_MAX];
 
 	native_idmap_write(pid, launch->uid, rootless ? geteuid() : launch->uid,
 	    launch->gid, rootless ? getegid() : launch->gid, rootless);
-	native_start_tell(fd);
+	native_start_groups(launch, groups);
+	if (!rootless)
+		native_tree_open(launch, &trees);
+	native_hand_on(fd);
+	native_hand_send(fd, launch, groups, &trees);
 }
 
 /* The mounts go when nobody holds them any more, and whoever lets go last
@@ -166,18 +165,11 @@ native_start_mounts(pid_t pid)
 	return open(path, O_RDONLY | O_CLOEXEC);
 }
 
-/* Nothing else of the sandbox's stays with the launcher: an end is seen. */
 static int
-native_start_wait(pid_t pid, int fd, int mounts)
+native_start_reap(pid_t pid)
 {
-	int status = 0, first = INIT_CONTROL_FD;
+	int status = 0;
 
-	if (mounts >= 0 && dup2(mounts, first) == first)
-		first++;
-	for (int other = first; other < fd; other++)
-		(void)close(other);
-	if (syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0) != 0)
-		return NATIVE_LAUNCH_EXIT_START;
 	while (waitpid(pid, &status, 0) < 0) {
 		if (errno != EINTR)
 			return NATIVE_LAUNCH_EXIT_START;
@@ -186,32 +178,88 @@ native_start_wait(pid_t pid, int fd, int mounts)
 				 : NATIVE_LAUNCH_EXIT_START;
 }
 
+/* Nothing else of the sandbox's stays with the launcher: an end is seen. */
+static int
+native_start_wait(pid_t pid, int fd, int mounts)
+{
+	int first = INIT_CONTROL_FD;
+
+	if (mounts >= 0 && dup2(mounts, first) == first)
+		first++;
+	if (syscall(SYS_close_range, (unsigned)first, (unsigned)fd - 1, 0) !=
+		0 ||
+	    syscall(SYS_close_range, (unsigned)fd + 1, ~0U, 0) != 0)
+		return NATIVE_LAUNCH_EXIT_START;
+	return native_start_reap(pid);
+}
+
+/* Its number is one that something else is to get. */
+static int
+native_start_lift(int fd)
+{
+	int high = fcntl(fd, F_DUPFD_CLOEXEC, NATIVE_START_HIGH);
+
+	if (high < 0)
+		native_fail("no descriptors", "", errno);
+	(void)close(fd);
+	return high;
+}
+
+static int
+native_start_giver(void)
+{
+	int type = 0;
+	socklen_t len = sizeof(type);
+
+	if (getsockopt(
+		NATIVE_LAUNCH_GIVE_FD, SOL_SOCKET, SO_TYPE, &type, &len) != 0 ||
+	    type != SOCK_SEQPACKET)
+		native_fail("agentnode alone starts this program", "", 0);
+	return native_start_lift(NATIVE_LAUNCH_GIVE_FD);
+}
+
+/* Waits for what agentnode gives. false: nothing is to be launched. */
+static bool
+native_start_given(int give)
+{
+	enum result result = native_hand_take(give);
+
+	(void)close(give);
+	if (result != RESULT_OK && result != RESULT_EOF)
+		native_fail("what agentnode gave cannot be taken", "",
+		    result == RESULT_SYSTEM ? errno : 0);
+	return result == RESULT_OK;
+}
+
 int
 native_start(void)
 {
-	static struct native_trees trees;
-	const struct native_launch *launch = native_start_record();
 	struct native_start_clone args = {
 	    .flags = NATIVE_START_SPACES, .exit_signal = SIGCHLD};
-	int ends[2], groups[NATIVE_LAUNCH_GROUPS_MAX], mounts;
+	int ends[2], mounts, give = native_start_giver();
 	long pid;
 
-	if (launch->rootless == 0)
-		native_tree_open(launch, &trees);
-	native_start_groups(launch, groups);
-	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		native_fail("no socket pair", "", errno);
+	ends[0] = native_start_lift(ends[0]);
+	ends[1] = native_start_lift(ends[1]);
 	pid = syscall(SYS_clone3, &args, sizeof(args));
 	if (pid < 0)
 		native_fail("the kernel refuses the namespaces of a sandbox "
 			    "(see `agentnode sandbox doctor`)",
 		    "", errno);
 	if (pid == 0) {
+		(void)close(give);
 		(void)close(ends[0]);
-		native_start_inside(launch, &trees, groups, ends[1]);
+		native_start_inside(ends[1]);
 	}
 	(void)close(ends[1]);
+	if (!native_start_given(give)) {
+		(void)close(ends[0]);
+		return native_start_reap((pid_t)pid);
+	}
+	/* Not before: its number would be one of theirs. */
 	mounts = native_start_mounts((pid_t)pid);
-	native_start_outside(launch, (pid_t)pid, ends[0]);
+	native_start_outside((pid_t)pid, ends[0]);
 	return native_start_wait((pid_t)pid, ends[0], mounts);
 }

@@ -23,6 +23,7 @@
 #include "supervisor/command/exec_run.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/run_log.h"
+#include "supervisor/engine/native_launcher.h"
 #include "supervisor/exec/exec_collect.h"
 #include "supervisor/exec/exec_print.h"
 #include "supervisor/exec/exec_turn.h"
@@ -32,6 +33,9 @@ struct exec_script_part {
 	int unused;
 };
 struct audit {
+	struct exec_script_part part;
+};
+struct native_launcher {
 	struct exec_script_part part;
 };
 struct sandbox {
@@ -61,6 +65,7 @@ static struct {
 	void *collect_context;
 	struct native_view view;
 	struct audit audit;
+	struct native_launcher launcher;
 	struct sandbox sandbox;
 	struct host_run host;
 	struct exec_collect collect;
@@ -206,22 +211,32 @@ exec_script_on_next(evutil_socket_t fd, short what, void *context)
 /* --- the parts ---------------------------------------------------------- */
 
 enum result
-exec_plan_make(struct exec_request *request, struct exec_plan *plan_r)
+exec_plan_begin(struct exec_request *request, struct exec_plan *plan_r)
 {
 	const struct exec_script *script = exec_script_world.script;
 
 	memset(plan_r, 0, sizeof(*plan_r));
-	exec_script_note("plan", "");
+	exec_script_note("config", "");
 	plan_r->timeout_ms =
 	    script->timeout_ms != 0 ? script->timeout_ms : 3600000U;
 	plan_r->policy.results = -1;
 	plan_r->policy.is = request->boundary == EXEC_POLICY;
-	if (request->boundary == EXEC_NATIVE)
-		plan_r->native.view = &exec_script_world.view;
-	if (!script->no_plan)
+	if (!script->no_config)
 		return RESULT_OK;
 	(void)snprintf(
 	    plan_r->run.code, sizeof(plan_r->run.code), "bad_config");
+	return RESULT_REFUSED;
+}
+
+enum result
+exec_plan_finish(struct exec_request *request, struct exec_plan *plan)
+{
+	exec_script_note("plan", "");
+	if (request->boundary == EXEC_NATIVE)
+		plan->native.view = &exec_script_world.view;
+	if (!exec_script_world.script->no_plan)
+		return RESULT_OK;
+	(void)snprintf(plan->run.code, sizeof(plan->run.code), "view_refused");
 	return RESULT_REFUSED;
 }
 
@@ -404,6 +419,26 @@ audit_free(struct audit **audit)
 }
 
 enum result
+native_launcher_start(
+    struct event_base *base, struct native_launcher **launcher_r)
+{
+	assert_non_null(base);
+	if (exec_script_world.script->no_launcher)
+		return RESULT_NOT_FOUND;
+	exec_script_note("launcher", "");
+	*launcher_r = &exec_script_world.launcher;
+	return RESULT_OK;
+}
+
+void
+native_launcher_free(struct native_launcher **launcher)
+{
+	if (*launcher != NULL)
+		exec_script_note("dismissed", "");
+	*launcher = NULL;
+}
+
+enum result
 sandbox_start(struct event_base *base, const struct config *config,
     struct audit *audit, const struct sandbox_spec *spec,
     const struct sandbox_handlers *handlers, void *context,
@@ -412,12 +447,12 @@ sandbox_start(struct event_base *base, const struct config *config,
 	(void)base;
 	(void)config;
 	(void)audit;
-	(void)spec;
 	exec_script_note("start", "");
 	exec_script_world.handlers = handlers;
 	exec_script_world.context = context;
 	if (exec_script_world.script->no_start)
 		return RESULT_NO_MEMORY;
+	*spec->launcher = NULL;
 	*sandbox_r = &exec_script_world.sandbox;
 	return RESULT_OK;
 }

@@ -36,9 +36,10 @@ struct exec_script {
 	enum exec_script_step steps[EXEC_SCRIPT_STEPS];
 	uint64_t timeout_ms; /* of the command; 0: an hour */
 	bool short_waits;    /* exec_run's own time limits are over at once */
-	bool no_plan, no_begin, no_start, no_reader; /* what fails */
-	bool not_started;                            /* the outcome */
-	bool again; /* a person's answer, the first time */
+	/* What fails. */
+	bool no_config, no_launcher, no_plan, no_begin, no_start, no_reader;
+	bool not_started; /* the outcome */
+	bool again;       /* a person's answer, the first time */
 
 	char trace[1024]; /* words of what was done, in order */
 	json_t *result;   /* owned */

@@ -39,7 +39,8 @@ test_exec_run_is(const struct exec_script *script, const char *name)
 	return json_is_true(json_object_get(script->result, name));
 }
 
-/* The sandbox is put up while the ledger starts; it waits for it itself. */
+/* Its namespaces are made while it is planned, and it is put up while the
+ * ledger starts: it waits for it itself. */
 static void
 test_exec_run_native(void **state)
 {
@@ -49,7 +50,9 @@ test_exec_run_native(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded GO EXIT END free finish "
+	    "config turn launcher plan start ledger watch recorded GO EXIT END "
+	    "free "
+	    "finish "
 	    "COLLECTED over said clear",
 	    "");
 	assert_int_equal(script.code, 0);
@@ -72,7 +75,8 @@ test_exec_run_container(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn ledger watch start GO EXIT END free finish COLLECTED "
+	    "config turn plan ledger watch start GO EXIT END free finish "
+	    "COLLECTED "
 	    "over said clear",
 	    "");
 	exec_script_close(&script);
@@ -88,7 +92,8 @@ test_exec_run_policy(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn ledger read host GO END results free finish COLLECTED "
+	    "config turn plan ledger read host GO END results free finish "
+	    "COLLECTED "
 	    "over said clear",
 	    "");
 	assert_int_equal(
@@ -101,12 +106,19 @@ static void
 test_exec_run_refused(void **state)
 {
 	struct exec_script script = {
-	    .boundary = EXEC_CONTAINER, .no_plan = true};
+	    .boundary = EXEC_NATIVE, .no_config = true};
 
 	(void)state;
+	/* The whole program may have to take over: nothing was started. */
 	exec_script_run(&script);
-	test_exec_run_has(&script, "plan said clear", "bad_config");
+	test_exec_run_has(&script, "config said clear", "bad_config");
 	assert_int_not_equal(script.code, 0);
+	exec_script_close(&script);
+	/* What was started for it meanwhile is ended. */
+	script = (struct exec_script){.boundary = EXEC_NATIVE, .no_plan = true};
+	exec_script_run(&script);
+	test_exec_run_has(&script,
+	    "config turn launcher plan said dismissed clear", "view_refused");
 	exec_script_close(&script);
 }
 
@@ -125,13 +137,14 @@ test_exec_run_ledger_fails(void **state)
 	(void)state;
 	exec_script_run(&container);
 	test_exec_run_has(&container,
-	    "plan turn ledger watch finish COLLECTED over said clear",
+	    "config turn plan ledger watch finish COLLECTED over said clear",
 	    "audit_failed");
 	exec_script_close(&container);
 	/* What was put up is told, and is waited for. */
 	exec_script_run(&native);
 	test_exec_run_has(&native,
-	    "plan turn start ledger watch unrecorded END free finish "
+	    "config turn launcher plan start ledger watch unrecorded END free "
+	    "finish "
 	    "COLLECTED over said clear",
 	    "stopped");
 	exec_script_close(&native);
@@ -149,12 +162,14 @@ test_exec_run_ledger_begins_not(void **state)
 
 	(void)state;
 	exec_script_run(&container);
-	test_exec_run_has(
-	    &container, "plan turn ledger over said clear", "audit_failed");
+	test_exec_run_has(&container, "config turn plan ledger over said clear",
+	    "audit_failed");
 	exec_script_close(&container);
 	exec_script_run(&native);
 	test_exec_run_has(&native,
-	    "plan turn start ledger unrecorded END free finish over said "
+	    "config turn launcher plan start ledger unrecorded END free finish "
+	    "over "
+	    "said "
 	    "clear",
 	    "stopped");
 	exec_script_close(&native);
@@ -171,7 +186,8 @@ test_exec_run_ledger_dies(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded GO stop:audit_failed END "
+	    "config turn launcher plan start ledger watch recorded GO "
+	    "stop:audit_failed END "
 	    "free finish COLLECTED over said clear",
 	    "audit_failed");
 	exec_script_close(&script);
@@ -189,7 +205,9 @@ test_exec_run_time_limit(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded GO stop: EXIT END free "
+	    "config turn launcher plan start ledger watch recorded GO stop: "
+	    "EXIT END "
+	    "free "
 	    "finish COLLECTED over said clear",
 	    "");
 	assert_int_equal(script.code, EXEC_RESULT_TIMED_OUT);
@@ -209,10 +227,30 @@ test_exec_run_no_limit_before_go(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded END free finish COLLECTED "
+	    "config turn launcher plan start ledger watch recorded END free "
+	    "finish "
+	    "COLLECTED "
 	    "over said clear",
 	    "stopped");
 	assert_false(test_exec_run_is(&script, "timed_out"));
+	exec_script_close(&script);
+}
+
+/* One that does not start is the sandbox's to try again. */
+static void
+test_exec_run_no_launcher(void **state)
+{
+	struct exec_script script = {.boundary = EXEC_NATIVE,
+	    .no_launcher = true,
+	    .steps = {READY, GO, EXIT, END, COLLECTED}};
+
+	(void)state;
+	exec_script_run(&script);
+	test_exec_run_has(&script,
+	    "config turn plan start ledger watch recorded GO EXIT END free "
+	    "finish "
+	    "COLLECTED over said clear",
+	    "");
 	exec_script_close(&script);
 }
 
@@ -225,7 +263,9 @@ test_exec_run_signal(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded GO stop:stopped END free "
+	    "config turn launcher plan start ledger watch recorded GO "
+	    "stop:stopped "
+	    "END free "
 	    "finish COLLECTED over said clear",
 	    "stopped");
 	exec_script_close(&script);
@@ -242,7 +282,9 @@ test_exec_run_no_memory(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch finish COLLECTED over said clear",
+	    "config turn launcher plan start ledger watch finish COLLECTED "
+	    "over said "
+	    "dismissed clear",
 	    "internal");
 	exec_script_close(&script);
 }
@@ -264,14 +306,17 @@ test_exec_run_reader_fails(void **state)
 	(void)state;
 	exec_script_run(&early);
 	test_exec_run_has(&early,
-	    "plan turn start ledger watch recorded GO COLLECT_FAILED "
+	    "config turn launcher plan start ledger watch recorded GO "
+	    "COLLECT_FAILED "
 	    "stop:collect_failed stop:stopped END free finish over said clear",
 	    "collect_failed");
 	assert_false(test_exec_run_is(&early, "files_complete"));
 	exec_script_close(&early);
 	exec_script_run(&never);
 	test_exec_run_has(&never,
-	    "plan turn start ledger watch stop:collect_failed END free finish "
+	    "config turn launcher plan start ledger watch stop:collect_failed "
+	    "END "
+	    "free finish "
 	    "over said clear",
 	    "collect_failed");
 	exec_script_close(&never);
@@ -288,7 +333,9 @@ test_exec_run_reader_hangs(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded GO EXIT END free finish "
+	    "config turn launcher plan start ledger watch recorded GO EXIT END "
+	    "free "
+	    "finish "
 	    "over said clear",
 	    "collect_failed");
 	exec_script_close(&script);
@@ -307,9 +354,13 @@ test_exec_run_again(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "plan turn start ledger watch recorded GO EXIT END free finish "
+	    "config turn launcher plan start ledger watch recorded GO EXIT END "
+	    "free "
+	    "finish "
 	    "COLLECTED ASKED clear "
-	    "plan turn start ledger watch recorded GO EXIT END free finish "
+	    "config turn launcher plan start ledger watch recorded GO EXIT END "
+	    "free "
+	    "finish "
 	    "COLLECTED over said clear",
 	    "");
 	exec_script_close(&script);
@@ -325,6 +376,7 @@ static const struct CMUnitTest test_exec_run_table[] = {
     cmocka_unit_test(test_exec_run_ledger_dies),
     cmocka_unit_test(test_exec_run_time_limit),
     cmocka_unit_test(test_exec_run_no_limit_before_go),
+    cmocka_unit_test(test_exec_run_no_launcher),
     cmocka_unit_test(test_exec_run_signal),
     cmocka_unit_test(test_exec_run_no_memory),
     cmocka_unit_test(test_exec_run_reader_fails),

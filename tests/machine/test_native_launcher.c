@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * agentnode-native with records that must not start anything: not sealed,
+ * agentnode-native with records that must not start anything: none, not sealed,
  * not valid, and sources that are not what was looked at (a link, a device,
  * a socket, another file than before). Each ends with its code and one
  * sentence that names what is wrong. And with one that starts this very
@@ -11,6 +11,7 @@
 #include <grp.h>
 #include <sched.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/sendfile.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
@@ -28,6 +30,7 @@
 
 #include <cmocka.h>
 
+#include "common/fd.h"
 #include "supervisor/native/native_launch.h"
 #include "tests/support/test_folder.h"
 
@@ -103,27 +106,20 @@ record(int seals)
 	return fd;
 }
 
-/* The launcher in this process, out of the way of the numbers it expects;
+/* The launcher in this process, with one end of a pair where it expects it;
  * who started it need not be able to reach its place. */
 static _Noreturn void
-become(int report, int fd, int init, uid_t uid)
+become(int report, int end, uid_t uid)
 {
 	char *const argv[] = {(char *)(uintptr_t) "agentnode-native", NULL};
 	char *const env[] = {NULL};
-	int null = fcntl(open("/dev/null", O_RDWR), F_DUPFD, 64);
 	int err = fcntl(report, F_DUPFD_CLOEXEC, 64);
-	int high = fd < 0 ? -1 : fcntl(fd, F_DUPFD_CLOEXEC, 64);
-	int own = init < 0 ? -1 : fcntl(init, F_DUPFD_CLOEXEC, 64);
+	int high = fcntl(end, F_DUPFD_CLOEXEC, 64);
 	int program = fcntl(open(PROGRAM, O_PATH), F_DUPFD_CLOEXEC, 64);
 
-	for (int to = INIT_CONTROL_FD; to < NATIVE_LAUNCH_FD; to++)
-		(void)dup2(null, to);
-	(void)close(NATIVE_LAUNCH_FD);
-	if (high >= 0)
-		(void)dup2(high, NATIVE_LAUNCH_FD);
-	if (own >= 0)
-		(void)dup2(own, INIT_PROGRAM_FD);
+	(void)dup2(high, NATIVE_LAUNCH_GIVE_FD);
 	(void)dup2(err, STDERR_FILENO);
+	(void)close_range(NATIVE_LAUNCH_GIVE_FD + 1, 63, 0);
 	if (uid == geteuid() ||
 	    (setgroups(0, NULL) == 0 && setresgid(uid, uid, uid) == 0 &&
 		setresuid(uid, uid, uid) == 0))
@@ -132,21 +128,44 @@ become(int report, int fd, int init, uid_t uid)
 	_exit(99);
 }
 
-/* Its exit code; what it said is in said. fd -1: no record at all; init -1:
+/* As the supervisor does; init -1: nothing that would be started. */
+static void
+give(int end, int fd, int init)
+{
+	const char byte = NATIVE_LAUNCH_BYTE;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int fds[NATIVE_LAUNCH_GIVEN];
+
+	for (size_t i = 0; i < NATIVE_LAUNCH_GIVEN; i++)
+		fds[i] = null;
+	fds[INIT_FD_COUNT] = fd;
+	if (init >= 0)
+		fds[INIT_PROGRAM_FD - INIT_CONTROL_FD] = init;
+	assert_int_equal(
+	    fd_send(end, &byte, 1, fds, NATIVE_LAUNCH_GIVEN), RESULT_OK);
+	(void)close(null);
+}
+
+/* Its exit code; what it said is in said. fd -1: nothing is given; init -1:
  * nothing that would be started. */
 static int
 start_as(int fd, int init, uid_t uid)
 {
-	int ends[2], status = 0;
+	int ends[2], pair[2], status = 0;
 	ssize_t got;
 	pid_t pid;
 
 	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(fd_socketpair(pair), RESULT_OK);
 	pid = fork();
 	assert_true(pid >= 0);
 	if (pid == 0)
-		become(ends[1], fd, init, uid);
+		become(ends[1], pair[1], uid);
 	(void)close(ends[1]);
+	(void)close(pair[1]);
+	if (fd >= 0)
+		give(pair[0], fd, init);
+	(void)close(pair[0]);
 	got = read(ends[0], said, sizeof(said) - 1);
 	said[got > 0 ? got : 0] = '\0';
 	(void)close(ends[0]);
@@ -176,11 +195,88 @@ test_record(void **state)
 {
 	(void)state;
 	source("/usr");
-	refused(-1, "agentnode alone starts this program");
 	refused(record(0), "agentnode alone starts this program");
 	refused(record(SEALS & ~F_SEAL_WRITE), "agentnode alone");
 	launch->uid = 0;
 	refused(record(SEALS), "the launch record is not valid");
+}
+
+/* It ends, and what it made with it, when nothing comes, or something else. */
+static void
+test_given(void **state)
+{
+	int pair[2], null = open("/dev/null", O_RDWR | O_CLOEXEC), status = 0;
+	pid_t pid;
+
+	(void)state;
+	assert_int_equal(start(-1), NATIVE_LAUNCH_EXIT_START);
+	assert_string_equal(said, "");
+	for (int i = 0; i < 2; i++) {
+		int fds[2] = {null, null};
+		int ends[2];
+
+		assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+		assert_int_equal(fd_socketpair(pair), RESULT_OK);
+		pid = fork();
+		assert_true(pid >= 0);
+		if (pid == 0)
+			become(ends[1], i == 0 ? pair[1] : null, geteuid());
+		(void)close(ends[1]);
+		assert_int_equal(fd_send(pair[0], "l", 1, fds, 2), RESULT_OK);
+		status = (int)read(ends[0], said, sizeof(said) - 1);
+		said[status > 0 ? status : 0] = '\0';
+		(void)close(ends[0]);
+		assert_non_null(strstr(
+		    said, i == 0 ? "what agentnode gave cannot be taken"
+				 : "agentnode alone starts this program"));
+		assert_int_equal(waitpid(pid, &status, 0), pid);
+		assert_true(WIFEXITED(status));
+		assert_int_equal(WEXITSTATUS(status), NATIVE_LAUNCH_EXIT_START);
+		(void)close(pair[0]);
+		(void)close(pair[1]);
+	}
+	(void)close(null);
+}
+
+/* What it cloned meanwhile waits for it, and dies with it. */
+static void
+test_killed(void **state)
+{
+	int ends[2], pair[2], status = 0;
+	pid_t pid, inside = 0;
+	char path[64];
+
+	(void)state;
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	assert_int_equal(pipe2(ends, O_CLOEXEC), 0);
+	assert_int_equal(fd_socketpair(pair), RESULT_OK);
+	pid = fork();
+	assert_true(pid >= 0);
+	if (pid == 0)
+		become(ends[1], pair[1], geteuid());
+	(void)close(ends[1]);
+	(void)close(pair[1]);
+	(void)snprintf(path, sizeof(path), "/proc/%ld/task/%ld/children",
+	    (long)pid, (long)pid);
+	while (inside == 0) {
+		FILE *children = fopen(path, "re");
+		char text[32] = "";
+
+		assert_non_null(children);
+		if (fgets(text, sizeof(text), children) != NULL)
+			inside = (pid_t)strtol(text, NULL, 10);
+		(void)fclose(children);
+	}
+	assert_int_equal(kill(pid, SIGKILL), 0);
+	assert_int_equal(waitpid(pid, &status, 0), pid);
+	/* It is this process's now; both had the pipe of complaints. */
+	assert_int_equal(waitpid(inside, &status, 0), inside);
+	assert_true(WIFSIGNALED(status) ||
+		    WEXITSTATUS(status) == NATIVE_LAUNCH_EXIT_START);
+	assert_int_equal(read(ends[0], said, sizeof(said)), 0);
+	(void)close(ends[0]);
+	(void)close(pair[0]);
+	assert_int_equal(prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0), 0);
 }
 
 static void
@@ -257,7 +353,7 @@ own_program(void)
 {
 	int from = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
 	int to = memfd_create("payload", MFD_CLOEXEC);
-	struct stat info;
+	struct stat info = {.st_size = 0};
 
 	assert_true(from >= 0 && to >= 0 && fstat(from, &info) == 0);
 	for (off_t left = info.st_size; left > 0;) {
@@ -331,6 +427,8 @@ main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test_setup_teardown(test_record, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_given, setup, teardown),
+	    cmocka_unit_test_setup_teardown(test_killed, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_sources, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_replaced, setup, teardown),
 	    cmocka_unit_test_setup_teardown(test_inside, setup, teardown),
