@@ -52,19 +52,12 @@ absent_become_whole(void)
 	    "AgentNode Sandbox again"));
 }
 
-/* Once something was started it is too late: its starter must not be lost. */
-static void
+void
 absent_hand_over(void)
 {
 	if (!absent_has_children())
 		absent_become_whole();
 }
-
-/* Each as the function that it stands for. */
-#define ABSENT_LIKE(name)                                                \
-	_Static_assert(__builtin_types_compatible_p(                     \
-			   __typeof__(absent_##name), __typeof__(name)), \
-	    #name)
 
 enum result absent_ed25519_verify(const char *key, const char *signature,
     enum ed25519_domain domain, const void *bytes, size_t len);

@@ -13,6 +13,7 @@
 
 #include "supervisor/command/command_main.h"
 #include "supervisor/entry/absent.h"
+#include "supervisor/entry/absent_user.h"
 #include "supervisor/policy/config.h"
 
 /* What a person allowed for good opens hosts, as --allow does. */
@@ -46,14 +47,17 @@ main_is_ours(int argc, char **argv)
 	for (int i = 2; i < argc && strcmp(argv[i], "--") != 0; i++) {
 		if (main_begins(argv[i], "--a") || main_begins(argv[i], "--h"))
 			return false;
-		mode |= main_begins(argv[i], "--mo");
+		mode |=
+		    main_begins(argv[i], "--mo") || main_begins(argv[i], "--w");
 		if (main_begins(argv[i], "--b")) /* the last one counts */
 			native = strcmp(argv[i], "--boundary=native") == 0 ||
 				 (strcmp(argv[i], "--boundary") == 0 &&
 				     i + 1 < argc &&
 				     strcmp(argv[i + 1], "native") == 0);
 	}
-	return native && !(mode && main_has_grants());
+	/* Users first: where our home is depends on them. */
+	return native && absent_user_known(argv + 2, mode) &&
+	       !(mode && main_has_grants());
 }
 
 int

@@ -5,6 +5,9 @@ add_unit_test(exec_result LIBRARIES exec_pure)
 add_unit_test(result_reader LIBRARIES unpack_pure)
 add_unit_test(init_below LIBRARIES init_parts)
 add_unit_test(exec_scratch LIBRARIES supervisor_exec)
+add_unit_test(absent_user
+    SOURCES ${CMAKE_SOURCE_DIR}/supervisor/entry/absent_user.c
+    LIBRARIES common_pure)
 add_fuzz_target(exec_request LIBRARIES exec_pure)
 add_fuzz_target(result_reader LIBRARIES unpack_pure)
 add_scenario(exec_run TIMEOUT 200)
