@@ -357,9 +357,10 @@ exec_run_events(struct exec_run *run)
 static void
 exec_run_launcher(struct exec_run *run)
 {
+	if (run->request->boundary != EXEC_NATIVE)
+		return;
 	run->turn = exec_turn_take();
-	if (run->request->boundary == EXEC_NATIVE)
-		(void)native_launcher_start(run->base, &run->launcher);
+	(void)native_launcher_start(run->base, &run->launcher);
 }
 
 static bool
@@ -396,6 +397,8 @@ exec_run_prepare(struct exec_run *run)
 	}
 	if (!exec_run_decide(run))
 		return false;
+	if (run->request->boundary != EXEC_NATIVE)
+		run->turn = exec_turn_take();
 	run_log_open(&run->log, run->base, &run->plan.run);
 	if (exec_collect_open(&run->collect) != RESULT_OK) {
 		exec_run_fault(run, "internal", "no pipes");

@@ -105,6 +105,17 @@ native_start_join(const struct native_launch *launch, const int *fds)
 	}
 }
 
+/* Waits for what is given. false: nothing is to be launched. */
+static bool
+native_start_given(int fd, const char *fault)
+{
+	enum result result = native_hand_take(fd);
+
+	if (result != RESULT_OK && result != RESULT_EOF)
+		native_fail(fault, "", result == RESULT_SYSTEM ? errno : 0);
+	return result == RESULT_OK;
+}
+
 /* Until something is given there is nothing but the namespaces. The launcher's
  * death ends this: its end of the pair goes, and the kernel kills. */
 static _Noreturn void
@@ -119,7 +130,7 @@ native_start_inside(int fd)
 		    "the sandbox cannot end with its launcher", "", errno);
 	/* While the host's /proc is still there. */
 	native_enter_spaces();
-	if (native_hand_take(fd) != RESULT_OK)
+	if (!native_start_given(fd, "what the launcher gave cannot be taken"))
 		_exit(NATIVE_LAUNCH_EXIT_START);
 	launch = native_start_record();
 	(void)close(NATIVE_LAUNCH_FD);
@@ -218,19 +229,6 @@ native_start_giver(void)
 	return native_start_lift(NATIVE_LAUNCH_GIVE_FD);
 }
 
-/* Waits for what agentnode gives. false: nothing is to be launched. */
-static bool
-native_start_given(int give)
-{
-	enum result result = native_hand_take(give);
-
-	(void)close(give);
-	if (result != RESULT_OK && result != RESULT_EOF)
-		native_fail("what agentnode gave cannot be taken", "",
-		    result == RESULT_SYSTEM ? errno : 0);
-	return result == RESULT_OK;
-}
-
 int
 native_start(void)
 {
@@ -254,10 +252,11 @@ native_start(void)
 		native_start_inside(ends[1]);
 	}
 	(void)close(ends[1]);
-	if (!native_start_given(give)) {
+	if (!native_start_given(give, "what agentnode gave cannot be taken")) {
 		(void)close(ends[0]);
 		return native_start_reap((pid_t)pid);
 	}
+	(void)close(give);
 	/* Not before: its number would be one of theirs. */
 	mounts = native_start_mounts((pid_t)pid);
 	native_start_outside((pid_t)pid, ends[0]);

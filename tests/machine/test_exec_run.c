@@ -75,7 +75,7 @@ test_exec_run_container(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "config turn plan ledger watch start GO EXIT END free finish "
+	    "config plan turn ledger watch start GO EXIT END free finish "
 	    "COLLECTED "
 	    "over said clear",
 	    "");
@@ -92,7 +92,7 @@ test_exec_run_policy(void **state)
 	(void)state;
 	exec_script_run(&script);
 	test_exec_run_has(&script,
-	    "config turn plan ledger read host GO END results free finish "
+	    "config plan turn ledger read host GO END results free finish "
 	    "COLLECTED "
 	    "over said clear",
 	    "");
@@ -137,7 +137,7 @@ test_exec_run_ledger_fails(void **state)
 	(void)state;
 	exec_script_run(&container);
 	test_exec_run_has(&container,
-	    "config turn plan ledger watch finish COLLECTED over said clear",
+	    "config plan turn ledger watch finish COLLECTED over said clear",
 	    "audit_failed");
 	exec_script_close(&container);
 	/* What was put up is told, and is waited for. */
@@ -162,7 +162,7 @@ test_exec_run_ledger_begins_not(void **state)
 
 	(void)state;
 	exec_script_run(&container);
-	test_exec_run_has(&container, "config turn plan ledger over said clear",
+	test_exec_run_has(&container, "config plan turn ledger over said clear",
 	    "audit_failed");
 	exec_script_close(&container);
 	exec_script_run(&native);
