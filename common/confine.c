@@ -346,9 +346,9 @@ confine_filter_row(scmp_filter_ctx filter, const struct confine_syscall *row)
 		action = SCMP_ACT_ERRNO(ENOSYS);
 		break;
 	case CONFINE_ALLOW_ARG0:
-		break;
 	case CONFINE_ALLOW_ARG1:
-		when.arg = 1;
+	case CONFINE_ALLOW_ARG2: /* they follow each other */
+		when.arg = (unsigned)(row->verdict - CONFINE_ALLOW_ARG0);
 		break;
 	case CONFINE_ALLOW_ARG2_MASKED:
 		when.arg = 2;

@@ -37,6 +37,7 @@ enum confine_verdict {
 	CONFINE_ENOSYS,     /* answered with ENOSYS (clone3 and the like) */
 	CONFINE_ALLOW_ARG0, /* only when argument 0 equals value */
 	CONFINE_ALLOW_ARG1, /* only when argument 1 equals value */
+	CONFINE_ALLOW_ARG2, /* only when argument 2 equals value */
 	CONFINE_ALLOW_ARG2_MASKED, /* only when arg2 & ~value == 0 */
 	CONFINE_ALLOW_SELF,        /* only when argument 0 is our own pid */
 };

@@ -360,6 +360,27 @@ fd_option(int fd, int option)
 								     : -1;
 }
 
+/* Of TCP the first does it, and the second is refused as too short. */
+void
+fd_reset(int *fd)
+{
+	const struct linger now = {.l_onoff = 1, .l_linger = 0};
+
+	(void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
+	(void)bind(*fd, &(struct sockaddr){.sa_family = AF_UNIX}, FD_MARK_LEN);
+	fd_close(fd);
+}
+
+bool
+fd_was_reset(int fd)
+{
+	struct sockaddr name;
+	socklen_t len = sizeof(name);
+
+	return getpeername(fd, &name, &len) == 0 && name.sa_family == AF_UNIX &&
+	       len > FD_MARK_LEN;
+}
+
 bool
 fd_is_listener(int fd)
 {

@@ -24,6 +24,13 @@ void fd_close(int *fd);
 /* For __attribute__((cleanup(fd_close))). */
 #define FD_CLEANUP __attribute__((cleanup(fd_close)))
 
+/* Close, so that the other end does not take it for an end in order: a RST of
+ * TCP; a unix socket has none, so it gets a name (autobind: bind(2) of so many
+ * bytes, which asks for nothing else), and who has read the end asks for it. */
+#define FD_MARK_LEN 2U /* sizeof(sa_family_t) */
+void fd_reset(int *fd);
+bool fd_was_reset(int fd);
+
 enum result fd_set_nonblocking(int fd, bool on);
 enum result fd_set_cloexec(int fd, bool on);
 

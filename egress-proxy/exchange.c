@@ -12,6 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
+#include "common/fd.h"
 #include "egress-proxy/response_head.h"
 #include "egress-proxy/tunnel.h"
 
@@ -362,7 +363,8 @@ exchange_client_gone(struct exchange *exchange)
 	if (!exchange->client.hung)
 		return false;
 	exchange->client.hung = 0;
-	return getsockopt(exchange->client.fd, SOL_SOCKET, SO_ERROR, &error,
+	return fd_was_reset(exchange->client.fd) ||
+	       getsockopt(exchange->client.fd, SOL_SOCKET, SO_ERROR, &error,
 		   &size) != 0 ||
 	       error != 0;
 }

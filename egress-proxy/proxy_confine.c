@@ -13,6 +13,8 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
+#include "common/fd.h"
+
 #define PROXY_CONFINE_MEMORY (UINT64_C(2) << 30)
 
 /* On top of confine_base (memory, loop, clock, open descriptors, ending). */
@@ -22,8 +24,10 @@ static const struct confine_syscall proxy_confine_syscalls[] = {
     {__NR_socket, CONFINE_ALLOW_ARG0, AF_INET6, "dial_open, c-ares"},
     {__NR_connect, CONFINE_ALLOW, 0, "dial_open, c-ares"},
     {__NR_getsockopt, CONFINE_ALLOW, 0, "dial_on_writable, fd_is_listener"},
-    {__NR_setsockopt, CONFINE_ALLOW, 0, "TCP_NODELAY, SO_LINGER"},
+    {__NR_setsockopt, CONFINE_ALLOW, 0, "TCP_NODELAY, fd_reset"},
     {__NR_getsockname, CONFINE_ALLOW, 0, "c-ares"},
+    {__NR_bind, CONFINE_ALLOW_ARG2, FD_MARK_LEN, "fd_reset: no port, a mark"},
+    {__NR_getpeername, CONFINE_ALLOW, 0, "fd_was_reset"},
     {__NR_shutdown, CONFINE_ALLOW, 0, "tunnel_pass_end, session_net_linger"},
     {__NR_recvfrom, CONFINE_ALLOW, 0, "session_io_read, tunnel_copy, c-ares"},
     {__NR_sendto, CONFINE_ALLOW, 0,

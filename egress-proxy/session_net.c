@@ -364,16 +364,15 @@ session_net_start_exchange(struct session *session)
 static void
 session_net_close_fd(struct event *event, int *fd, bool reset)
 {
-	const struct linger now = {.l_onoff = 1, .l_linger = 0};
-
 	if (*fd < 0)
 		return;
 	if (event_initialized(event))
 		(void)event_del(event);
 	memset(event, 0, sizeof(*event));
 	if (reset)
-		(void)setsockopt(*fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	fd_close(fd);
+		fd_reset(fd);
+	else
+		fd_close(fd);
 }
 
 /* Give back all that moving needed. */

@@ -16,6 +16,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "common/fd.h"
 #include "egress-proxy/tunnel_hello.h"
 
 /* A read at least this large makes a direction a stream: below it a copy
@@ -175,15 +176,26 @@ tunnel_hold(struct tunnel_end *from, const uint8_t *bytes, size_t count,
 	return TUNNEL_FAILED;
 }
 
-/* The read side said how much came; 0 is its FIN. */
+/* All was read of this side: its FIN, unless it was passed to us and its
+ * reset is said in another way than by read(2). */
+static enum tunnel_step
+tunnel_note_end(struct tunnel_end *from)
+{
+	if (fd_was_reset(from->fd)) {
+		errno = ECONNRESET;
+		return TUNNEL_FAILED;
+	}
+	from->eof = 1;
+	return TUNNEL_MOVED;
+}
+
+/* The read side said how much came. */
 static void
 tunnel_note_read(struct tunnel_end *from, size_t count, size_t want)
 {
-	if (count == 0)
-		from->eof = 1;
 	/* A short read emptied the socket: the next edge will tell. With a
 	 * FIN behind it there is no next edge, so read on. */
-	else if (count < want && !from->hung_up)
+	if (count < want && !from->hung_up)
 		from->readable = 0;
 }
 
@@ -211,9 +223,9 @@ tunnel_copy(struct tunnel *tunnel, struct tunnel_end *from,
 		from->readable = errno != EAGAIN;
 		return errno == EINTR ? TUNNEL_MOVED : tunnel_no();
 	}
-	tunnel_note_read(from, (size_t)count, want);
 	if (count == 0)
-		return TUNNEL_MOVED;
+		return tunnel_note_end(from);
+	tunnel_note_read(from, (size_t)count, want);
 	*count_r = (size_t)count;
 	tunnel_note_stream(from, (size_t)count);
 	pass = tunnel_hello_look(tunnel, from, shared->scratch, (size_t)count);
@@ -263,11 +275,9 @@ tunnel_splice(struct tunnel_end *from, struct tunnel_shared *shared,
 		}
 		*ok_r = true;
 		if (count == 0)
-			from->eof = 1;
-		else
-			from->readable = errno != EAGAIN;
-		return count == 0 || errno == EINTR ? TUNNEL_MOVED
-						    : tunnel_no();
+			return tunnel_note_end(from);
+		from->readable = errno != EAGAIN;
+		return errno == EINTR ? TUNNEL_MOVED : tunnel_no();
 	}
 	*ok_r = true;
 	*count_r = (size_t)count;

@@ -10,6 +10,8 @@
 #include <asm/unistd.h>
 #include <sys/socket.h>
 
+#include "common/fd.h"
+
 #define BROKER_CONFINE_MEMORY (UINT64_C(2) << 30)
 
 /* On top of confine_base (memory, loop, clock, open descriptors, ending). */
@@ -17,7 +19,8 @@ static const struct confine_syscall broker_confine_syscalls[] = {
     {__NR_accept4, CONFINE_ALLOW, 0, "fd_accept"},
     {__NR_socketpair, CONFINE_ALLOW_ARG0, AF_UNIX, "lane_client_connect"},
     {__NR_getsockopt, CONFINE_ALLOW, 0, "fd_is_listener, call_io_is_reset"},
-    {__NR_setsockopt, CONFINE_ALLOW, 0, "TCP_NODELAY, SO_LINGER"},
+    {__NR_setsockopt, CONFINE_ALLOW, 0, "TCP_NODELAY, fd_reset"},
+    {__NR_bind, CONFINE_ALLOW_ARG2, FD_MARK_LEN, "fd_reset: no port, a mark"},
     {__NR_shutdown, CONFINE_ALLOW, 0, "call_net_linger"},
     {__NR_recvfrom, CONFINE_ALLOW, 0, "call_io_read, lane_client_read"},
     {__NR_sendto, CONFINE_ALLOW, 0, "call_io_flush, lane_client_release"},

@@ -170,15 +170,14 @@ call_net_linger(struct call *call)
 static void
 call_net_close_agent(struct call *call, bool reset)
 {
-	static const struct linger now = {.l_onoff = 1, .l_linger = 0};
 	struct call_io *io = call_net_of(call);
 
 	call_net_unwait(io);
 	(void)event_del(&io->event);
 	if (reset)
-		(void)setsockopt(
-		    io->fd, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
-	fd_close(&io->fd);
+		fd_reset(&io->fd);
+	else
+		fd_close(&io->fd);
 }
 
 static void

@@ -81,12 +81,15 @@ void
 mux_end_gone(struct mux_bridge *bridge, struct mux_stream *stream)
 {
 	struct mux_end *end = mux_end_of(bridge, stream);
-	const struct linger at_once = {1, 0};
+	int *fd = end->in >= 0 ? &end->in : &end->out;
 
-	/* A peer that was cut off shall not take it for an end. */
-	if (end->in >= 0 && end->in == end->out)
-		(void)setsockopt(
-		    end->in, SOL_SOCKET, SO_LINGER, &at_once, sizeof(at_once));
+	/* A peer that was cut off shall not take it for an end, also where
+	 * one direction had ended before. */
+	if (stream->kind == MUX_KIND_CONNECTION) {
+		if (end->in == end->out)
+			end->out = -1;
+		fd_reset(fd);
+	}
 	mux_end_clear(end);
 	stream->ready = false;
 	mux_end_settle(bridge, stream);
@@ -240,6 +243,15 @@ mux_end_eof(struct mux_bridge *bridge, struct mux_stream *stream)
 
 /* ---- from the descriptor ---- */
 
+/* On the host who serves a connection has no other way to say so. */
+static bool
+mux_end_was_reset(struct mux_bridge *bridge, const struct mux_stream *stream)
+{
+	return bridge->link.side == MUX_LINK_HOST &&
+	       stream->kind == MUX_KIND_CONNECTION &&
+	       fd_was_reset(mux_end_of(bridge, stream)->in);
+}
+
 /* read(2), so that descriptors sent along are closed by the kernel. */
 uint32_t
 mux_end_read(struct mux_bridge *bridge, struct mux_stream *stream,
@@ -258,10 +270,10 @@ mux_end_read(struct mux_bridge *bridge, struct mux_stream *stream,
 		return (uint32_t)got;
 	}
 	stream->ready = false;
-	if (got == 0) {
+	if (got == 0 && !mux_end_was_reset(bridge, stream)) {
 		mux_end_close_in(end);
 		mux_link_eof(stream);
-	} else if (errno != EAGAIN)
+	} else if (got == 0 || errno != EAGAIN)
 		mux_end_break(bridge, stream);
 	return 0;
 }

@@ -99,6 +99,8 @@ test_broker_confine_calls(void **state)
 	    {"socket vsock", SYS_socket, AF_VSOCK, SOCK_STREAM, 0, 0, KILLED},
 	    {"connect", SYS_connect, -1, 0, 0, 0, KILLED},
 	    {"bind", SYS_bind, -1, 0, 0, 0, KILLED},
+	    {"bind inet", SYS_bind, -1, 0, 16, 0, KILLED},
+	    {"bind of no name", SYS_bind, -1, 0, 2, 0, PASSED},
 	    {"listen", SYS_listen, -1, 1, 0, 0, KILLED},
 	    {"openat", SYS_openat, AT_FDCWD, (long)"/etc/passwd", 0, 0, DENIED},
 	    {"openat proc", SYS_openat, AT_FDCWD, (long)"/proc/self/mem", 2, 0,

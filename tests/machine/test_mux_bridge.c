@@ -219,6 +219,103 @@ test_mux_bridge_connections(void **state)
 	(void)close(listener);
 }
 
+/* The other end was cut off: what it had sent, and a reset behind it. */
+static void
+test_mux_bridge_cut(int fd, const char *before)
+{
+	char byte[8];
+
+	mux_pair_turn();
+	(void)fcntl(fd, F_SETFL, O_NONBLOCK);
+	if (before[0] != '\0')
+		assert_int_equal(read(fd, byte, sizeof(byte)), strlen(before));
+	assert_int_equal(read(fd, byte, 1), -1);
+	assert_int_equal(errno, ECONNRESET);
+}
+
+/* An answer that broke off never looks whole, whichever directions had
+ * ended before; one that was whole never looks broken off. */
+static void
+test_mux_bridge_cut_answer(void **state)
+{
+	struct sockaddr_in name;
+	int listener = mux_pair_listener(0, &name), client, served;
+
+	(void)state;
+	for (int half = 0; half < 2; half++) {
+		for (int cut = 0; cut < 2; cut++) {
+			mux_pair_connect(&name, listener, &client, &served);
+			mux_pair_pass(client, served, 10);
+			if (half == 1) {
+				(void)shutdown(client, SHUT_WR);
+				mux_pair_ended(served);
+				assert_false(fd_was_reset(served));
+			}
+			assert_int_equal(write(served, "half", 4), 4);
+			if (cut == 1) {
+				fd_reset(&served);
+				test_mux_bridge_cut(client, "half");
+			} else {
+				fd_close(&served);
+				mux_pair_turn();
+				assert_int_equal(
+				    read(client, mux_pair_got, 9), 4);
+				mux_pair_ended(client);
+			}
+			(void)close(client);
+			mux_pair_turn();
+			assert_int_equal(mux_pair_host.link.used, 3);
+			assert_int_equal(mux_pair_inside.link.used, 3);
+		}
+	}
+	(void)close(listener);
+}
+
+/* Nor does what a client sent, when it is cut off. */
+static void
+test_mux_bridge_cut_request(void **state)
+{
+	struct sockaddr_in name;
+	int listener = mux_pair_listener(0, &name), client, served;
+
+	(void)state;
+	for (int half = 0; half < 2; half++) {
+		mux_pair_connect(&name, listener, &client, &served);
+		if (half == 1) {
+			(void)shutdown(served, SHUT_WR);
+			mux_pair_ended(client);
+		}
+		mux_pair_pass(client, served, 10);
+		fd_reset(&client);
+		mux_pair_ended(served);
+		assert_true(fd_was_reset(served));
+		(void)close(served);
+		mux_pair_turn();
+		assert_int_equal(mux_pair_host.link.used, 3);
+		assert_int_equal(mux_pair_inside.link.used, 3);
+	}
+	(void)close(listener);
+}
+
+/* The link ends: nobody takes that for an end of what was under way. */
+static void
+test_mux_bridge_cut_link(void **state)
+{
+	struct sockaddr_in name;
+	int listener = mux_pair_listener(0, &name), client, served;
+
+	(void)state;
+	mux_pair_connect(&name, listener, &client, &served);
+	(void)shutdown(client, SHUT_WR);
+	mux_pair_ended(served);
+	fd_close(&mux_pair_supervisor);
+	test_mux_bridge_cut(client, "");
+	assert_true(fd_was_reset(served));
+	(void)close(client);
+	(void)close(served);
+	(void)close(listener);
+}
+
 static void
 test_mux_bridge_reset(void **state)
 {
@@ -233,6 +330,7 @@ test_mux_bridge_reset(void **state)
 	(void)setsockopt(client, SOL_SOCKET, SO_LINGER, &now, sizeof(now));
 	(void)close(client);
 	mux_pair_ended(served);
+	assert_true(fd_was_reset(served));
 	(void)close(served);
 	/* The server is gone: what the client sends then breaks it there. */
 	mux_pair_connect(&name, listener, &client, &served);
@@ -398,6 +496,9 @@ main(void)
 	    TEST(test_mux_bridge_standard),
 	    TEST(test_mux_bridge_connections),
 	    TEST(test_mux_bridge_reset),
+	    TEST(test_mux_bridge_cut_answer),
+	    TEST(test_mux_bridge_cut_request),
+	    TEST(test_mux_bridge_cut_link),
 	    TEST(test_mux_bridge_stall),
 	    TEST(test_mux_bridge_many),
 	    TEST(test_mux_bridge_garbage),

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "common/fd.h"
 #include "egress-proxy/exchange.h"
 #include "egress-proxy/tunnel.h"
 #include "tests/support/tcp_pair.h"
@@ -484,12 +485,44 @@ test_exchange_client_gone(void **state)
 	test_exchange_close(&test);
 }
 
+/* The same of one that was passed to us, a unix socket. */
+static void
+test_exchange_passed_client_gone(void **state)
+{
+	struct test_exchange test;
+	int pair[2];
+
+	(void)state;
+	for (int reset = 0; reset < 2; reset++) {
+		test_exchange_open(&test, test_exchange_get);
+		assert_int_equal(
+		    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, pair),
+		    0);
+		assert_true(dup2(pair[0], test.client[0]) >= 0);
+		assert_true(dup2(pair[1], test.client[1]) >= 0);
+		close(pair[0]);
+		close(pair[1]);
+		assert_int_equal(test_exchange_settle(&test), EXCHANGE_WAIT);
+		assert_int_equal(shutdown(test.client[1], SHUT_WR), 0);
+		if (reset == 1)
+			fd_reset(&test.client[1]);
+		exchange_note(
+		    test.exchange, 0, TUNNEL_CAN_READ | TUNNEL_HUNG_UP);
+		assert_int_equal(test_exchange_settle(&test),
+		    reset == 1 ? EXCHANGE_BROKEN : EXCHANGE_WAIT);
+		if (reset == 1)
+			test.client[1] = dup(test.client[0]);
+		test_exchange_close(&test);
+	}
+}
+
 int
 main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_exchange_whole_answer),
 	    cmocka_unit_test(test_exchange_client_gone),
+	    cmocka_unit_test(test_exchange_passed_client_gone),
 	    cmocka_unit_test(test_exchange_simple),
 	    cmocka_unit_test(test_exchange_one_request),
 	    cmocka_unit_test(test_exchange_body),

@@ -325,6 +325,38 @@ test_fd_accept_passed(void **state)
 	fd_close(&pair[0]);
 }
 
+/* A unix socket has no reset: who resets it marks it, and who ends it in
+ * order does not. */
+static void
+test_fd_reset_is_told(void **state)
+{
+	int pair[2];
+	char byte;
+
+	(void)state;
+	for (int reset = 0; reset < 2; reset++) {
+		assert_int_equal(
+		    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, pair),
+		    0);
+		assert_false(fd_was_reset(pair[0]));
+		assert_int_equal(write(pair[1], "x", 1), 1);
+		if (reset == 1)
+			fd_reset(&pair[1]);
+		else
+			fd_close(&pair[1]);
+		assert_int_equal(pair[1], -1);
+		assert_int_equal(read(pair[0], &byte, 1), 1);
+		assert_int_equal(read(pair[0], &byte, 1), 0);
+		assert_int_equal(fd_was_reset(pair[0]), reset == 1);
+		fd_close(&pair[0]);
+	}
+	fd_reset(&pair[0]); /* none: nothing happens */
+	assert_int_equal(pipe2(pair, O_CLOEXEC), 0);
+	assert_false(fd_was_reset(pair[0]));
+	fd_reset(&pair[0]);
+	fd_reset(&pair[1]);
+}
+
 int
 main(void)
 {
@@ -341,6 +373,7 @@ main(void)
 	    cmocka_unit_test(test_fd_pid),
 	    cmocka_unit_test(test_fd_close_everything_from),
 	    cmocka_unit_test(test_fd_accept_passed),
+	    cmocka_unit_test(test_fd_reset_is_told),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -18,6 +18,7 @@
 
 #include <cmocka.h>
 
+#include "common/fd.h"
 #include "egress-proxy/tunnel.h"
 #include "tests/support/tcp_pair.h"
 
@@ -303,6 +304,43 @@ test_tunnel_reset(void **state)
 	test_tunnel_close(&test);
 }
 
+/* A client that was passed to us is a unix socket: its reset is one, too,
+ * and is told to the upstream as none of its ends. */
+static void
+test_tunnel_reset_passed(void **state)
+{
+	static uint8_t out[40000];
+	struct test_tunnel test;
+
+	(void)state;
+	for (int reset = 0; reset < 2; reset++) {
+		for (int stream = 0; stream < 2; stream++) {
+			test_tunnel_open(&test, false, 8);
+			close(test.client[0]);
+			close(test.client[1]);
+			assert_int_equal(
+			    socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0,
+				test.client),
+			    0);
+			test.tunnel.ends[0].fd = test.client[0];
+			if (stream == 1) /* it is spliced then */
+				assert_int_equal(
+				    send(test.client[1], out, sizeof(out), 0),
+				    (ssize_t)sizeof(out));
+			(void)test_tunnel_settle(&test);
+			if (reset == 1)
+				fd_reset(&test.client[1]);
+			else
+				fd_close(&test.client[1]);
+			assert_int_equal(test_tunnel_settle(&test),
+			    reset == 1 ? TUNNEL_BROKEN : TUNNEL_WAIT);
+			assert_int_equal(test.tunnel.ends[1].shut, reset == 0);
+			test.client[1] = dup(0);
+			test_tunnel_close(&test);
+		}
+	}
+}
+
 static void
 test_tunnel_quota(void **state)
 {
@@ -429,6 +467,7 @@ main(void)
 	    cmocka_unit_test(test_tunnel_half_close),
 	    cmocka_unit_test(test_tunnel_fin_with_data),
 	    cmocka_unit_test(test_tunnel_reset),
+	    cmocka_unit_test(test_tunnel_reset_passed),
 	    cmocka_unit_test(test_tunnel_pipes_for_a_crowd),
 	    cmocka_unit_test(test_tunnel_pipes_trimmed),
 	    cmocka_unit_test(test_tunnel_pipe_granted),
