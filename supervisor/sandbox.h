@@ -16,9 +16,7 @@
 struct sandbox; /* opaque */
 struct config;  /* supervisor/policy, as the next */
 struct audit;
-struct run_secret;      /* supervisor/package */
-struct native_view;     /* supervisor/native */
-struct native_launcher; /* supervisor/engine */
+struct run_secret; /* supervisor/package */
 #define SANDBOX_MOUNTS_MAX 4U
 #define SANDBOX_TMPFS_MAX 6U
 #define SANDBOX_TREES_MAX 4U
@@ -61,7 +59,7 @@ struct sandbox_spec {
 	const char *package;            /* slug, for labels and audit */
 	const char *version, *tier;     /* as judged; NULL: no package */
 	const char *image;              /* name@sha256:<64 hex>; else */
-	const struct native_view *view; /* without image and mounts; with it */
+	const struct native_view *view; /* without image and mounts; with it: */
 	struct native_launcher **launcher; /* one to take, or NULL: its own */
 	const char *const *argv;           /* NULL-terminated */
 	const char *const *env; /* NULL-terminated "K=V", ours come first */

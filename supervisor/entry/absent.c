@@ -17,11 +17,13 @@
 
 #include "supervisor/child.h"
 #include "supervisor/command/command.h"
+#include "supervisor/entry/absent_user.h"
 #include "supervisor/policy/config_idn2.h"
 #include "supervisor/policy/ed25519.h"
 #include "supervisor/policy/suffix_check.h"
 
 #define ABSENT_PROGRAM "command/agentnode"
+#define ABSENT_ENTRY_MAX 16384U /* of a user */
 
 static char **absent_argv;
 
@@ -104,4 +106,37 @@ absent_config_idn2_ascii(const char *host, char *ascii_r, size_t size,
 	absent_hand_over();
 	(void)snprintf(why_r, CONFIG_IDN_WHY_MAX, "cannot be read here");
 	return false;
+}
+
+/* As the functions of the C library. One that is not in the file was not
+ * expected: main asks first. */
+int absent_getpwuid_r(uid_t uid, struct passwd *entry_r, char *bytes,
+    size_t size, struct passwd **found_r);
+ABSENT_LIKE(getpwuid_r);
+
+int
+absent_getpwuid_r(uid_t uid, struct passwd *entry_r, char *bytes, size_t size,
+    struct passwd **found_r)
+{
+	int fault = absent_user_find(
+	    ABSENT_USER_FILE, uid, entry_r, bytes, size, found_r);
+
+	if (fault == EIO)
+		absent_hand_over();
+	return fault;
+}
+
+struct passwd *absent_getpwuid(uid_t uid);
+ABSENT_LIKE(getpwuid);
+
+struct passwd *
+absent_getpwuid(uid_t uid)
+{
+	static char bytes[ABSENT_ENTRY_MAX];
+	static struct passwd entry;
+	struct passwd *found;
+
+	return absent_getpwuid_r(uid, &entry, bytes, sizeof(bytes), &found) == 0
+		   ? found
+		   : NULL;
 }

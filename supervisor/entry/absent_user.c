@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Looks users up (see the header), in place of the C library's getpwuid and
- * getpwuid_r. Called by main before anything is started, and by whoever asks
- * for a user; must never say of one that it does not exist.
+ * Looks users up (see the header). Called by main before anything is started,
+ * and in place of the C library (absent.c); must never say of a user that it
+ * does not exist.
  */
 #include "supervisor/entry/absent_user.h"
 
@@ -11,8 +11,6 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include "supervisor/entry/absent.h"
 
 #define ABSENT_USER_LINE_MAX 1024U
 #define ABSENT_USER_ENTRY_MAX 16384U
@@ -107,37 +105,4 @@ absent_user_known(char *const *words, bool owners)
 			(value == NULL || absent_user_knows_owner(value + 1));
 	}
 	return known;
-}
-
-/* As the functions of the C library. One that is not in the file was not
- * expected: main asks first. */
-int absent_getpwuid_r(uid_t uid, struct passwd *entry_r, char *bytes,
-    size_t size, struct passwd **found_r);
-ABSENT_LIKE(getpwuid_r);
-
-int
-absent_getpwuid_r(uid_t uid, struct passwd *entry_r, char *bytes, size_t size,
-    struct passwd **found_r)
-{
-	int fault = absent_user_find(
-	    ABSENT_USER_FILE, uid, entry_r, bytes, size, found_r);
-
-	if (fault == EIO)
-		absent_hand_over();
-	return fault;
-}
-
-struct passwd *absent_getpwuid(uid_t uid);
-ABSENT_LIKE(getpwuid);
-
-struct passwd *
-absent_getpwuid(uid_t uid)
-{
-	static char bytes[ABSENT_USER_ENTRY_MAX];
-	static struct passwd entry;
-	struct passwd *found;
-
-	return absent_getpwuid_r(uid, &entry, bytes, sizeof(bytes), &found) == 0
-		   ? found
-		   : NULL;
 }

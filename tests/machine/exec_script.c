@@ -29,23 +29,20 @@
 #include "supervisor/exec/exec_turn.h"
 #include "supervisor/policy/audit.h"
 
-struct exec_script_part {
+struct audit {
 	int unused;
 };
-struct audit {
-	struct exec_script_part part;
-};
 struct native_launcher {
-	struct exec_script_part part;
+	int unused;
 };
 struct sandbox {
-	struct exec_script_part part;
+	int unused;
 };
 struct host_run {
-	struct exec_script_part part;
+	int unused;
 };
 struct exec_collect {
-	struct exec_script_part part;
+	int unused;
 };
 
 /* The one world at a time. */

@@ -14,18 +14,10 @@
 
 #include <cmocka.h>
 
-#include "supervisor/entry/absent.h"
 #include "supervisor/entry/absent_user.h"
 #include "tests/support/test_folder.h"
 
 static char place[] = "/tmp/absent-user-XXXXXX";
-static unsigned handed_over;
-
-void
-absent_hand_over(void)
-{
-	handed_over++;
-}
 
 static const char *
 below(const char *name)
