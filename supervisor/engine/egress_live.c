@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * Configuration to egress-proxy, while a sandbox runs (see the header).
+ * Configuration and the host's addresses to egress-proxy, while a sandbox runs
+ * (see the header).
  * Called by the sandbox's story; must never send a policy that was not
  * recorded, or that lets through what the one before did not.
  */
@@ -11,6 +12,7 @@
 
 #include "common/log.h"
 #include "supervisor/engine/egress_narrow.h"
+#include "supervisor/engine/own_watch.h"
 #include "supervisor/policy/config.h"
 #include "supervisor/policy/config_watch.h"
 
@@ -23,8 +25,10 @@ struct egress_live {
 	struct egress_plan *plan;
 	struct egress_part *part;
 	struct config_watch *watch;
-	json_t *next; /* its record is on the way to disk; NULL: none is */
-	unsigned bad; /* readings in a row that failed */
+	struct own_watch *own;
+	bool own_stale; /* the host's addresses may have changed */
+	json_t *next;   /* its record is on the way to disk; NULL: none is */
+	unsigned bad;   /* readings in a row that failed */
 	bool stopped;
 	egress_live_fault *on_fault;
 	void *context;
@@ -80,9 +84,13 @@ egress_live_record(const struct egress_live *live, const json_t *next)
 	static const char *const names[] = {
 	    "allow_removed", "ranges_removed", "ech_removed"};
 	const json_t *old = live->plan->policy;
-	json_t *record = json_pack("{s:s, s:o}", "run", live->id, "deny_added",
-	    egress_narrow_without(
-		json_object_get(next, "deny"), json_object_get(old, "deny")));
+	json_t *record =
+	    json_pack("{s:s, s:o, s:o}", "run", live->id, "deny_added",
+		egress_narrow_without(json_object_get(next, "deny"),
+		    json_object_get(old, "deny")),
+		"own_added",
+		egress_narrow_without(
+		    json_object_get(next, "own"), json_object_get(old, "own")));
 
 	for (size_t i = 0; record != NULL && i < 3; i++) {
 		if (json_object_set_new(record, names[i],
@@ -112,14 +120,37 @@ egress_live_submit(struct egress_live *live, json_t *next)
 		    "the narrowed policy cannot be recorded");
 }
 
+/* The host's addresses, when they may be others. NULL: as before. */
+static enum result
+egress_live_own(struct egress_live *live, json_t **own_r)
+{
+	enum result result;
+
+	*own_r = NULL;
+	if (!live->own_stale)
+		return RESULT_OK;
+	live->own_stale = false; /* before they are read */
+	*own_r = json_array();
+	if (*own_r == NULL)
+		return RESULT_NO_MEMORY;
+	result = egress_plan_own(*own_r);
+	if (result == RESULT_OK)
+		return RESULT_OK;
+	json_decref(*own_r);
+	*own_r = NULL;
+	return result;
+}
+
 static void
-egress_live_apply(struct egress_live *live, const struct config *config)
+egress_live_apply(
+    struct egress_live *live, const struct config *config, const json_t *own)
 {
 	const struct egress_narrow_host host = {
 	    .allow = config_json(config, "egress.allow"),
 	    .deny = config_json(config, "egress.deny"),
 	    .extra_ranges = config_json(config, "egress.extra_ranges"),
 	    .ech = config_json(config, "egress.ech_allow"),
+	    .own = own,
 	    .permits = egress_live_permits,
 	    .context = config};
 	json_t *next;
@@ -159,6 +190,7 @@ egress_live_on_change(bool lost, void *context)
 	struct egress_live *live = context;
 	struct json_fault fault = {""};
 	struct config *config = NULL;
+	json_t *own = NULL;
 
 	if (live->stopped || live->next != NULL)
 		return; /* read again once the record is written */
@@ -167,8 +199,23 @@ egress_live_on_change(bool lost, void *context)
 		return;
 	}
 	live->bad = 0;
-	egress_live_apply(live, config);
+	if (egress_live_own(live, &own) == RESULT_OK)
+		egress_live_apply(live, config, own);
+	else
+		egress_live_end(live, "internal",
+		    "the host's own addresses cannot be read, so nobody knows "
+		    "what this sandbox may reach");
+	json_decref(own);
 	config_free(&config);
+}
+
+static void
+egress_live_on_own(void *context)
+{
+	struct egress_live *live = context;
+
+	live->own_stale = true;
+	config_watch_again(live->watch, CONFIG_WATCH_SETTLE_MS);
 }
 
 enum result
@@ -197,6 +244,15 @@ egress_live_start(struct event_base *base, struct audit *audit, const char *id,
 		egress_live_free(&live);
 		return result;
 	}
+	/* Once more when it is watched: what came meanwhile is not missed. */
+	live->own_stale = true;
+	result = own_watch_new(base, egress_live_on_own, live, &live->own);
+	if (result != RESULT_OK) {
+		log_event(LOG_ERROR_LEVEL, "own_watch",
+		    LOG_TEXT("detail", result_text(result)));
+		egress_live_free(&live);
+		return result;
+	}
 	*live_r = live;
 	return RESULT_OK;
 }
@@ -218,6 +274,7 @@ egress_live_free(struct egress_live **live)
 	*live = NULL;
 	audit_forget(gone->audit, gone);
 	config_watch_free(&gone->watch);
+	own_watch_free(&gone->own);
 	json_decref(gone->next);
 	free(gone);
 }

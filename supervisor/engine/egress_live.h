@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * Keeps the egress policy of a running sandbox as narrow as the
- * configuration has become: reads it again when it changes, has the
- * narrowing recorded, then tells egress-proxy. Nothing ever widens; what was
+ * configuration has become, and without the addresses that the host got:
+ * reads both again when they change, has the narrowing recorded, then tells
+ * egress-proxy. Nothing ever widens; what was
  * taken away comes back with the next start. Used by the sandbox's story.
  */
 #ifndef SUPERVISOR_ENGINE_EGRESS_LIVE_H
@@ -19,7 +20,8 @@ struct egress_live; /* opaque */
 /* The policy in force is not known any more, so the run must end:
  * "config_unreadable": a file of the configuration is malformed or cannot
  * be read, three times within a second (an editor may be writing it), or its
- * folder is gone; "audit_failed": the narrowing cannot be recorded. */
+ * folder is gone; "audit_failed": the narrowing cannot be recorded;
+ * "internal": no memory, or the host's own addresses cannot be read. */
 typedef void egress_live_fault(
     const char *code, const char *detail, void *context);
 

@@ -170,14 +170,61 @@ egress_narrow_ranges(const json_t *old, const json_t *ranges, json_t *into)
 	return result;
 }
 
+/* Does the policy open addresses that are not global at all? */
+static bool
+egress_narrow_opens_special(const json_t *policy)
+{
+	const json_t *allow = json_object_get(policy, "allow");
+
+	for (size_t i = 0; i < json_array_size(allow); i++) {
+		const char *entry = json_string_value(json_array_get(allow, i));
+
+		if (entry != NULL && strncmp(entry, "tcp://", 6) == 0)
+			return true;
+	}
+	return json_array_size(json_object_get(policy, "extra_ranges")) > 0;
+}
+
+/* What is refused whoever's it is need not be in the list: bridges and
+ * containers bring link-local addresses by the thousand. */
+static bool
+egress_narrow_counts(const json_t *item, bool special)
+{
+	static const struct ip_cidr link_local = {
+	    .base = {.family = 6, .bytes = {0xfe, 0x80}}, .prefix = 10};
+	const struct ip_cidr_list none = {NULL, 0};
+	struct ip_cidr own;
+
+	if (!egress_narrow_cidr(item, &own) ||
+	    ip_addr_cidr_contains(&link_local, &own.base))
+		return false;
+	return special || ip_addr_judge(&own.base, &none, NULL) == IP_GLOBAL;
+}
+
+static enum result
+egress_narrow_own(const json_t *policy, const json_t *own, json_t *into)
+{
+	const json_t *old = json_object_get(policy, "own");
+	json_t *more = egress_narrow_without(own, old);
+	bool special = egress_narrow_opens_special(policy);
+	int failed = more == NULL ? -1 : json_array_extend(into, (json_t *)old);
+
+	for (size_t i = 0; failed == 0 && i < json_array_size(more); i++) {
+		json_t *item = json_array_get(more, i);
+
+		if (egress_narrow_counts(item, special))
+			failed = json_array_append(into, item);
+	}
+	json_decref(more);
+	return failed != 0 ? RESULT_NO_MEMORY : RESULT_OK;
+}
+
 enum result
 egress_narrow(const json_t *policy, const json_t *configured,
     const struct egress_narrow_host *host, json_t **next_r)
 {
-	json_t *own = json_object_get(policy, "own");
-	json_t *next = json_pack("{s:[], s:[], s:[], s:o, s:[]}", "allow",
-	    "deny", "extra_ranges", "own",
-	    own != NULL ? json_deep_copy(own) : json_array(), "ech");
+	json_t *next = json_pack("{s:[], s:[], s:[], s:[], s:[]}", "allow",
+	    "deny", "extra_ranges", "own", "ech");
 	enum result result;
 
 	*next_r = NULL;
@@ -188,6 +235,9 @@ egress_narrow(const json_t *policy, const json_t *configured,
 	if (result == RESULT_OK)
 		result = egress_narrow_either(json_object_get(policy, "deny"),
 		    host->deny, json_object_get(next, "deny"));
+	if (result == RESULT_OK)
+		result = egress_narrow_own(
+		    policy, host->own, json_object_get(next, "own"));
 	if (result == RESULT_OK)
 		result = egress_narrow_ranges(
 		    json_object_get(policy, "extra_ranges"), host->extra_ranges,

@@ -19,6 +19,7 @@ struct egress_narrow_host {
 	const json_t *deny;         /* egress.deny */
 	const json_t *extra_ranges; /* egress.extra_ranges: name -> [CIDR] */
 	const json_t *ech;          /* egress.ech_allow */
+	const json_t *own; /* the host's addresses now; NULL: as before */
 	/* The team policy's word on one canonical entry. */
 	bool (*permits)(const void *context, const char *entry);
 	const void *context;
@@ -31,7 +32,8 @@ struct egress_narrow_host {
  *
  * allow, extra_ranges, ech: only less. A range stays as it is or goes, since
  * a smaller one can open what the larger did not (host_policy.h). deny: only
- * more. own: unchanged. */
+ * more. own: only more, since one that is gone may come back any time; of new
+ * ones those that the policy could open (no link-local ones). */
 enum result egress_narrow(const json_t *policy, const json_t *configured,
     const struct egress_narrow_host *host, json_t **next_r);
 

@@ -43,6 +43,7 @@ struct test_egress_narrow_row {
 	/* the configuration now */
 	const char *allow, *deny, *ranges, *ech, *team;
 	const char *next; /* NULL: as policy */
+	const char *own;  /* the host's addresses now; NULL: not looked at */
 };
 
 #define FULL                                                             \
@@ -56,6 +57,11 @@ struct test_egress_narrow_row {
 	"{\"allow\":[" allow "],\"deny\":[\"x.b.example.com\"" deny   \
 	"],\"extra_ranges\":[" ranges "],\"own\":[\"192.0.2.1/32\"]," \
 	"\"ech\":[" ech "]}"
+#define OWNED(allow, ranges, own)                                     \
+	"{\"allow\":[" allow "],\"deny\":[\"x.b.example.com\"],"      \
+	"\"extra_ranges\":[" ranges "],\"own\":[\"192.0.2.1/32\"" own \
+	"],\"ech\":[" E "]}"
+#define FULL_ALLOW A "," B "," T
 #define A "\"a.example.com:443\""
 #define B "\"*.b.example.com:443\""
 #define T "\"tcp://10.1.2.3:22\""
@@ -68,52 +74,69 @@ struct test_egress_narrow_row {
 
 static const struct test_egress_narrow_row test_egress_narrow_rows[] = {
     {"nothing changed", FULL, "[]", "[]", "[\"x.b.example.com\"]", RANGES,
-	"[" E "]", NULL, NULL},
-    {"nothing is set", FULL, "[]", NULL, NULL, RANGES, "[" E "]", NULL, NULL},
+	"[" E "]", NULL, NULL, NULL},
+    {"nothing is set", FULL, "[]", NULL, NULL, RANGES, "[" E "]", NULL, NULL,
+	NULL},
     {"a deny entry more", FULL, "[]", NULL, "[\"a.example.com\"]", RANGES,
-	"[" E "]", NULL, AFTER(A "," B "," T, ",\"a.example.com\"", R, E)},
-    {"a deny entry less", FULL, "[]", NULL, "[]", RANGES, "[" E "]", NULL,
+	"[" E "]", NULL, AFTER(A "," B "," T, ",\"a.example.com\"", R, E),
+	NULL},
+    {"a deny entry less", FULL, "[]", NULL, "[]", RANGES, "[" E "]", NULL, NULL,
 	NULL},
     {"an allow entry more", FULL, "[]",
 	"[\"c.example.com:443\",\"*.example.com:443\"]", NULL, RANGES,
-	"[" E "]", NULL, NULL},
+	"[" E "]", NULL, NULL, NULL},
     {"a configured entry is gone", FULL, "[" A "]", "[]", NULL, RANGES,
-	"[" E "]", NULL, AFTER(B "," T, "", R, E)},
+	"[" E "]", NULL, AFTER(B "," T, "", R, E), NULL},
     {"nothing configured is left", FULL, "[" A "," B "," T "]", NULL, NULL,
-	RANGES, "[" E "]", NULL, AFTER("", "", R, E)},
+	RANGES, "[" E "]", NULL, AFTER("", "", R, E), NULL},
     {"a configured entry is covered by another", FULL, "[" A "]",
-	"[\"*.example.com:443\"]", NULL, RANGES, "[" E "]", NULL, NULL},
+	"[\"*.example.com:443\"]", NULL, RANGES, "[" E "]", NULL, NULL, NULL},
     {"a configured entry has another port", FULL, "[" A "]",
 	"[\"a.example.com:8443\"]", NULL, RANGES, "[" E "]", NULL,
-	AFTER(B "," T, "", R, E)},
+	AFTER(B "," T, "", R, E), NULL},
     {"a configured wildcard becomes one name", FULL, "[" B "]",
 	"[\"y.b.example.com:443\"]", NULL, RANGES, "[" E "]", NULL,
-	AFTER(A "," T, "", R, E)},
+	AFTER(A "," T, "", R, E), NULL},
     {"the team policy permits less", FULL, "[]", NULL, NULL, RANGES, "[" E "]",
-	"b.example", AFTER(B, "", R, E)},
+	"b.example", AFTER(B, "", R, E), NULL},
     {"all ranges are gone", FULL, "[]", NULL, NULL, NULL, "[" E "]", NULL,
-	AFTER(A "," B "," T, "", "", E)},
+	AFTER(A "," B "," T, "", "", E), NULL},
     {"ranges of another name", FULL, "[]", NULL, NULL,
 	"{\"c.example.com\":[\"10.1.0.0/16\"]}", "[" E "]", NULL,
-	AFTER(A "," B "," T, "", "", E)},
+	AFTER(A "," B "," T, "", "", E), NULL},
     {"one range is gone", FULL, "[]", NULL, NULL,
 	"{\"a.example.com\":[\"10.1.0.0/16\"]}", "[" E "]", NULL,
-	AFTER(A "," B "," T, "", R1, E)},
+	AFTER(A "," B "," T, "", R1, E), NULL},
     {"a wider range keeps the network, not the single address", FULL, "[]",
 	NULL, NULL, "{\"a.example.com\":[\"10.0.0.0/8\"]}", "[" E "]", NULL,
-	AFTER(A "," B "," T, "", R1, E)},
+	AFTER(A "," B "," T, "", R1, E), NULL},
     {"a range around it beside a smaller one", FULL, "[]", NULL, NULL,
 	"{\"a.example.com\":[\"10.1.1.0/24\",\"10.9.9.9/32\",\"0.0.0.0/0\"]}",
-	"[" E "]", NULL, NULL},
+	"[" E "]", NULL, NULL, NULL},
     {"a smaller range closes: it could open another kind", FULL, "[]", NULL,
 	NULL, "{\"a.example.com\":[\"10.1.1.0/24\",\"10.9.9.9/32\"]}",
-	"[" E "]", NULL, AFTER(A "," B "," T, "", R2, E)},
+	"[" E "]", NULL, AFTER(A "," B "," T, "", R2, E), NULL},
     {"ech no more", FULL, "[]", NULL, NULL, RANGES, "[\"c.example.com\"]", NULL,
-	AFTER(A "," B "," T, "", R, "")},
+	AFTER(A "," B "," T, "", R, ""), NULL},
     {"a name more with ech", FULL, "[]", NULL, NULL, RANGES,
-	"[\"c.example.com\"," E "]", NULL, NULL},
+	"[\"c.example.com\"," E "]", NULL, NULL, NULL},
     {"all at once", FULL, "[" A "]", NULL, "[\"z.example.com\"]", NULL, NULL,
-	"tcp", AFTER(T, ",\"z.example.com\"", "", "")},
+	"tcp", AFTER(T, ",\"z.example.com\"", "", ""), NULL},
+    {"the host has what it had", FULL, "[]", NULL, NULL, RANGES, "[" E "]",
+	NULL, NULL, "[\"192.0.2.1/32\"]"},
+    {"an address of the host is gone", FULL, "[]", NULL, NULL, RANGES,
+	"[" E "]", NULL, NULL, "[]"},
+    {"addresses that came: a range may open a private one", FULL, "[]", NULL,
+	NULL, RANGES, "[" E "]", NULL,
+	OWNED(FULL_ALLOW, R,
+	    ",\"8.8.4.4/32\",\"10.1.2.9/32\",\"2001:4860::1/128\""),
+	"[\"8.8.4.4/32\",\"10.1.2.9/32\",\"fe80::1/128\",\"fe80::/64\","
+	"\"2001:4860::1/128\",\"192.0.2.1/32\"]"},
+    {"nothing opens a private one", OWNED(A, "", ""), "[]", NULL, NULL, NULL,
+	"[" E "]", NULL, OWNED(A, "", ",\"8.8.4.4/32\""),
+	"[\"10.1.2.9/32\",\"8.8.4.4/32\",\"fc00::1/128\",\"127.0.0.1/32\"]"},
+    {"an entry with an address may", OWNED(T, "", ""), "[]", NULL, NULL, NULL,
+	"[" E "]", NULL, OWNED(T, "", ",\"10.1.2.9/32\""), "[\"10.1.2.9/32\"]"},
 };
 
 static struct host_policy *
@@ -137,10 +160,11 @@ test_egress_narrow_one(const struct test_egress_narrow_row *row)
 	json_t *deny = test_egress_narrow_json(row->deny);
 	json_t *ranges = test_egress_narrow_json(row->ranges);
 	json_t *ech = test_egress_narrow_json(row->ech);
+	json_t *own = test_egress_narrow_json(row->own);
 	json_t *expected = test_egress_narrow_json(
 	    row->next != NULL ? row->next : row->policy);
-	const struct egress_narrow_host host = {
-	    allow, deny, ranges, ech, test_egress_narrow_permits, row->team};
+	const struct egress_narrow_host host = {allow, deny, ranges, ech, own,
+	    test_egress_narrow_permits, row->team};
 	struct host_policy *before, *after;
 	json_t *next, *again;
 	char *text;
@@ -169,6 +193,7 @@ test_egress_narrow_one(const struct test_egress_narrow_row *row)
 	json_decref(deny);
 	json_decref(ranges);
 	json_decref(ech);
+	json_decref(own);
 }
 
 static void
@@ -206,6 +231,7 @@ test_egress_narrow_never_widens(void **state)
 			json_t *deny = test_egress_narrow_json(row.deny);
 			json_t *ranges = test_egress_narrow_json(row.ranges);
 			json_t *ech = test_egress_narrow_json(row.ech);
+			json_t *own = test_egress_narrow_json(row.own);
 			struct host_policy *before, *after;
 			json_t *next;
 
@@ -213,6 +239,7 @@ test_egress_narrow_never_widens(void **state)
 			host.deny = deny;
 			host.extra_ranges = ranges;
 			host.ech = ech;
+			host.own = own;
 			assert_int_equal(
 			    egress_narrow(policy, NULL, &host, &next),
 			    RESULT_OK);
@@ -227,6 +254,7 @@ test_egress_narrow_never_widens(void **state)
 			json_decref(deny);
 			json_decref(ranges);
 			json_decref(ech);
+			json_decref(own);
 		}
 	}
 }
