@@ -34,6 +34,7 @@ native_hold_parent(const char *path, const char **name_r)
 	    .resolve = RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS};
 	const char *end = strrchr(path, '/');
 
+	errno = EINVAL;
 	if (end == NULL || end == path)
 		return -1;
 	memcpy(above, path, (size_t)(end - path));
@@ -74,53 +75,73 @@ native_hold_make(struct native_journal_entry *entry)
 		result = errno == EEXIST ? RESULT_EXISTS : RESULT_SYSTEM;
 	if (result != RESULT_OK)
 		return result;
-	if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0)
+	/* Nobody would know that it is ours. */
+	if (fstatat(parent, name, &info, AT_SYMLINK_NOFOLLOW) != 0) {
+		(void)unlinkat(parent, name, entry->dir ? AT_REMOVEDIR : 0);
 		return RESULT_SYSTEM;
+	}
 	entry->dev = info.st_dev;
 	entry->ino = info.st_ino;
 	return RESULT_OK;
 }
 
-static bool
+static enum result
 native_hold_is_empty(int parent, const char *name)
 {
 	int fd = openat(
 	    parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	DIR *list = fd < 0 ? NULL : fdopendir(fd);
 	const struct dirent *item;
-	bool empty = list != NULL;
+	enum result result = RESULT_OK;
 
-	while (empty && (item = readdir(list)) != NULL)
-		empty = strcmp(item->d_name, ".") == 0 ||
-			strcmp(item->d_name, "..") == 0;
-	if (list != NULL)
-		(void)closedir(list);
-	else
+	if (list == NULL) {
 		fd_close(&fd);
-	return empty;
+		return RESULT_SYSTEM;
+	}
+	errno = 0;
+	while (result == RESULT_OK && (item = readdir(list)) != NULL) {
+		if (strcmp(item->d_name, ".") != 0 &&
+		    strcmp(item->d_name, "..") != 0)
+			result = RESULT_MISMATCH;
+	}
+	if (result == RESULT_OK && errno != 0)
+		result = RESULT_SYSTEM;
+	(void)closedir(list);
+	return result;
+}
+
+static enum result
+native_hold_says(int parent, const char *name, const char *content)
+{
+	char bytes[NATIVE_HOLD_CONTENT_MAX];
+	int fd FD_CLEANUP =
+	    openat(parent, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
+	ssize_t got = fd < 0 ? -1 : read(fd, bytes, sizeof(bytes));
+
+	if (got < 0)
+		return RESULT_SYSTEM;
+	return got == (ssize_t)strlen(content) &&
+		       memcmp(bytes, content, (size_t)got) == 0
+		   ? RESULT_OK
+		   : RESULT_MISMATCH;
 }
 
 /* The bytes it was made with, and no other name. */
-static bool
+static enum result
 native_hold_untouched(int parent, const char *name,
     const struct native_journal_entry *entry, const struct stat *info)
 {
 	const char *content = native_protect_content(entry->path);
-	char bytes[NATIVE_HOLD_CONTENT_MAX];
-	int fd FD_CLEANUP = -1;
 
 	if (entry->dir)
-		return S_ISDIR(info->st_mode) &&
-		       native_hold_is_empty(parent, name);
+		return S_ISDIR(info->st_mode)
+			   ? native_hold_is_empty(parent, name)
+			   : RESULT_MISMATCH;
 	if (!S_ISREG(info->st_mode) || info->st_nlink != 1 ||
 	    (size_t)info->st_size != strlen(content))
-		return false;
-	if (content[0] == '\0')
-		return true;
-	fd = openat(parent, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC);
-	return fd >= 0 &&
-	       read(fd, bytes, sizeof(bytes)) == (ssize_t)strlen(content) &&
-	       memcmp(bytes, content, strlen(content)) == 0;
+		return RESULT_MISMATCH;
+	return content[0] == '\0' ? RESULT_OK
+				  : native_hold_says(parent, name, content);
 }
 
 static enum result
@@ -131,10 +152,9 @@ native_hold_look(int parent, const char *name,
 		return errno == ENOENT ? RESULT_NOT_FOUND : RESULT_SYSTEM;
 	if (info_r->st_uid != geteuid() ||
 	    (entry->ino != 0 && (entry->ino != (uint64_t)info_r->st_ino ||
-				    entry->dev != (uint64_t)info_r->st_dev)) ||
-	    !native_hold_untouched(parent, name, entry, info_r))
+				    entry->dev != (uint64_t)info_r->st_dev)))
 		return RESULT_MISMATCH;
-	return RESULT_OK;
+	return native_hold_untouched(parent, name, entry, info_r);
 }
 
 enum result
@@ -146,7 +166,7 @@ native_hold_identify(struct native_journal_entry *entry)
 	enum result result;
 
 	if (parent < 0)
-		return RESULT_NOT_FOUND;
+		return RESULT_SYSTEM;
 	result = native_hold_look(parent, name, entry, &info);
 	if (result != RESULT_OK)
 		return result;
@@ -164,13 +184,22 @@ native_hold_remove(const struct native_journal_entry *entry)
 	enum result result;
 
 	if (parent < 0)
-		return RESULT_NOT_FOUND;
+		return RESULT_SYSTEM;
 	result = native_hold_look(parent, name, entry, &info);
 	if (result != RESULT_OK)
 		return result;
 	if (unlinkat(parent, name, entry->dir ? AT_REMOVEDIR : 0) == 0)
 		return RESULT_OK;
+	if (errno == ENOENT)
+		return RESULT_NOT_FOUND;
 	return errno == ENOTEMPTY ? RESULT_MISMATCH : RESULT_SYSTEM;
+}
+
+bool
+native_hold_is_over(enum result result)
+{
+	return result == RESULT_OK || result == RESULT_NOT_FOUND ||
+	       result == RESULT_MISMATCH;
 }
 
 /* One entry of the kernel for both spellings, so that a mount on it holds

@@ -249,6 +249,10 @@ native_journal_scan(
 		if (++count > NATIVE_JOURNAL_RUNS_MAX)
 			result = RESULT_TOO_LONG;
 		fd = native_journal_probe(dir, item->d_name, &alive);
+		/* Its run may live, and hold what is ours as well. */
+		if (fd < 0 && (errno == EMFILE || errno == ENFILE ||
+				  errno == ENOMEM || errno == EIO))
+			result = RESULT_SYSTEM;
 		if (fd >= 0 && result == RESULT_OK)
 			result = native_journal_lines(fd, alive, each, context);
 	}
@@ -256,26 +260,68 @@ native_journal_scan(
 	return result;
 }
 
-void
-native_journal_forget(int dir)
-{
-	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	DIR *list = copy < 0 ? NULL : fdopendir(copy);
-	const struct dirent *item;
+/* One whose run is dead. */
+struct native_journal_dead {
+	char name[NATIVE_JOURNAL_NAME_MAX];
+	time_t since; /* last written */
+};
 
-	if (list == NULL) {
-		fd_close(&copy);
-		return;
-	}
-	while ((item = readdir(list)) != NULL) {
+static int
+native_journal_younger(const void *a, const void *b)
+{
+	const struct native_journal_dead *one = a, *other = b;
+
+	if (one->since != other->since)
+		return one->since > other->since ? -1 : 1;
+	return strcmp(one->name, other->name);
+}
+
+static size_t
+native_journal_dead(DIR *list, int dir, struct native_journal_dead *dead_r)
+{
+	const struct dirent *item;
+	size_t count = 0;
+
+	while (
+	    count < NATIVE_JOURNAL_RUNS_MAX && (item = readdir(list)) != NULL) {
 		bool alive = true;
 		int fd FD_CLEANUP = -1;
+		struct stat info;
 
 		if (!native_journal_is_run(item->d_name))
 			continue;
 		fd = native_journal_probe(dir, item->d_name, &alive);
-		if (fd >= 0 && !alive)
-			(void)unlinkat(dir, item->d_name, 0);
+		if (fd < 0 || alive || fstat(fd, &info) != 0)
+			continue;
+		memcpy(
+		    dead_r[count].name, item->d_name, strlen(item->d_name) + 1);
+		dead_r[count++].since = info.st_mtime;
 	}
-	(void)closedir(list);
+	return count;
+}
+
+void
+native_journal_forget(int dir, bool keep)
+{
+	struct native_journal_dead *dead =
+	    calloc(NATIVE_JOURNAL_RUNS_MAX, sizeof(*dead));
+	int copy = openat(dir, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *list = copy < 0 ? NULL : fdopendir(copy);
+	size_t count = 0;
+	time_t now = time(NULL);
+
+	if (list != NULL && dead != NULL)
+		count = native_journal_dead(list, dir, dead);
+	if (keep)
+		qsort(dead, count, sizeof(*dead), native_journal_younger);
+	for (size_t i = 0; i < count; i++) {
+		if (!keep || i >= NATIVE_JOURNAL_KEPT_MAX ||
+		    now - dead[i].since > NATIVE_JOURNAL_KEPT_S)
+			(void)unlinkat(dir, dead[i].name, 0);
+	}
+	if (list != NULL)
+		(void)closedir(list);
+	else
+		fd_close(&copy);
+	free(dead);
 }

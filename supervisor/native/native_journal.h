@@ -20,6 +20,8 @@
 	(NATIVE_JOURNAL_ENTRIES_MAX * (NATIVE_VIEW_PATH_MAX + 64U))
 #define NATIVE_JOURNAL_NAME_MAX 24U
 #define NATIVE_JOURNAL_RUNS_MAX 4096U
+#define NATIVE_JOURNAL_KEPT_S (30 * 24 * 60 * 60)
+#define NATIVE_JOURNAL_KEPT_MAX 64U
 
 struct native_journal_entry {
 	bool dir;
@@ -52,7 +54,9 @@ typedef void native_journal_each(
     const struct native_journal_entry *entry, bool alive, void *context);
 enum result native_journal_scan(
     int dir, const char *but, native_journal_each *each, void *context);
-/* Remove the journals of dead runs. The lock is held. */
-void native_journal_forget(int dir);
+/* Remove the journals of dead runs; with keep those alone that are older than
+ * NATIVE_JOURNAL_KEPT_S, and the oldest of more than NATIVE_JOURNAL_KEPT_MAX:
+ * what they tell of may come back. The lock is held. */
+void native_journal_forget(int dir, bool keep);
 
 #endif

@@ -45,6 +45,7 @@ struct native_place_others {
 	struct native_journal_entry *dead;
 	size_t dead_count;
 	bool full;
+	bool unsure; /* a dead one's may be there, and cannot be looked at */
 };
 
 static void
@@ -53,6 +54,7 @@ native_place_note(
 {
 	struct native_place_others *others = context;
 	struct native_journal_entry now = *entry;
+	enum result result;
 
 	/* Filled by somebody meanwhile, it is what it looks like. */
 	if (alive && entry->ino != 0 &&
@@ -62,10 +64,13 @@ native_place_note(
 			others->alive[others->alive_count++] =
 			    (struct native_view_held){entry->dev, entry->ino};
 	}
+	if (alive || others->dead_count == NATIVE_JOURNAL_ENTRIES_MAX)
+		return;
 	/* What is gone takes no room, so that each pass gets further. */
-	if (!alive && others->dead_count < NATIVE_JOURNAL_ENTRIES_MAX &&
-	    native_hold_identify(&now) == RESULT_OK)
+	result = native_hold_identify(&now);
+	if (result == RESULT_OK)
 		others->dead[others->dead_count++] = *entry;
+	others->unsure |= !native_hold_is_over(result);
 }
 
 static void
@@ -110,22 +115,65 @@ native_place_is_held(
 	return false;
 }
 
-/* Remove what the dead left; when there was more than one pass takes, the
- * journals stay for the next. */
-static void
+/* One that a dead run left, unless a living one holds it too. RESULT_EXISTS:
+ * it was removed. */
+static enum result
+native_place_sweep_one(const struct native_place_others *others,
+    const struct native_journal_entry *left, native_place_each *each,
+    void *context)
+{
+	struct native_journal_entry entry = *left;
+	enum result result = native_hold_identify(&entry);
+
+	if (result != RESULT_OK ||
+	    native_place_is_held(others, entry.dev, entry.ino))
+		return result;
+	result = native_hold_remove(&entry);
+	if (result != RESULT_OK)
+		return result;
+	if (each != NULL)
+		each(entry.path, context);
+	return RESULT_EXISTS;
+}
+
+/* Remove what the dead left. True: something was, and what was around it may
+ * be empty now: once more. Else the journals go; or stay for a while when
+ * something may still be there. */
+static bool
 native_place_sweep_dead(int dir, const struct native_place_others *others,
     native_place_each *each, void *context)
 {
-	for (size_t i = 0; i < others->dead_count; i++) {
-		struct native_journal_entry entry = others->dead[i];
+	bool unsure = others->unsure, again = false;
 
-		if (native_hold_identify(&entry) == RESULT_OK &&
-		    !native_place_is_held(others, entry.dev, entry.ino) &&
-		    native_hold_remove(&entry) == RESULT_OK && each != NULL)
-			each(entry.path, context);
+	for (size_t i = 0; i < others->dead_count; i++) {
+		enum result result = native_place_sweep_one(
+		    others, &others->dead[i], each, context);
+
+		again |= result == RESULT_EXISTS;
+		unsure |=
+		    result != RESULT_EXISTS && !native_hold_is_over(result);
 	}
-	if (others->dead_count < NATIVE_JOURNAL_ENTRIES_MAX)
-		native_journal_forget(dir);
+	if (!again)
+		native_journal_forget(dir, unsure);
+	return again;
+}
+
+/* Until nothing more goes. What the others hold is in others_r then, to be
+ * freed; nothing is after a fault. */
+static enum result
+native_place_sweep_all(int dir, native_place_each *each, void *context,
+    struct native_place_others *others_r)
+{
+	enum result result = native_place_others_read(dir, "", others_r);
+
+	for (unsigned i = 0;
+	     i < NATIVE_PLACE_PASSES_MAX && result == RESULT_OK &&
+	     native_place_sweep_dead(dir, others_r, each, context);
+	     i++) {
+		native_place_others_free(others_r);
+		result = native_place_others_read(dir, "", others_r);
+	}
+	return result;
 }
 
 /* --- begin -------------------------------------------------------------- */
@@ -255,7 +303,7 @@ native_place_begin_locked(const struct native_view_choice *choice, int dir,
 {
 	struct native_view_choice with = *choice;
 	struct native_place_others others;
-	enum result result = native_place_others_read(dir, "", &others);
+	enum result result = native_place_sweep_all(dir, NULL, NULL, &others);
 
 	if (result != RESULT_OK) {
 		(void)snprintf(fault_r, fault_size,
@@ -264,7 +312,6 @@ native_place_begin_locked(const struct native_view_choice *choice, int dir,
 		    result_text(result));
 		return result;
 	}
-	native_place_sweep_dead(dir, &others, NULL, NULL);
 	with.held = others.alive;
 	with.held_count = others.alive_count;
 	result = native_view_make(&with, view_r, fault_r, fault_size);
@@ -328,19 +375,19 @@ native_place_compare(struct native_place *place)
 	}
 }
 
-/* Removed, when no other run holds it. False: it was gone, or is not what was
- * made any more, and with it went the mount that protected its path. */
-static bool
+/* Removed, when no other run holds it. Gone, or not what was made any more:
+ * with it went the mount that protected its path. */
+static enum result
 native_place_let_go(const struct native_journal_entry *entry,
     const struct native_place_others *others)
 {
 	struct native_journal_entry now = *entry;
 
 	if (entry->ino == 0)
-		return true;
+		return RESULT_OK;
 	if (native_place_is_held(others, entry->dev, entry->ino))
-		return native_hold_identify(&now) == RESULT_OK;
-	return native_hold_remove(entry) == RESULT_OK;
+		return native_hold_identify(&now);
+	return native_hold_remove(entry);
 }
 
 /* The journals cannot be had, so nothing is removed: what became of the
@@ -360,6 +407,7 @@ static enum result
 native_place_remove(struct native_place *place, int dir)
 {
 	struct native_place_others others;
+	bool over = true;
 	enum result result =
 	    native_place_others_read(dir, place->name, &others);
 
@@ -367,13 +415,19 @@ native_place_remove(struct native_place *place, int dir)
 		native_place_look(place);
 		return result;
 	}
-	for (size_t i = place->count; i > 0; i--)
-		place->lost[i - 1] =
-		    !native_place_let_go(&place->entries[i - 1], &others);
+	for (size_t i = place->count; i > 0; i--) {
+		enum result one =
+		    native_place_let_go(&place->entries[i - 1], &others);
+
+		place->lost[i - 1] = one != RESULT_OK;
+		over &= native_hold_is_over(one);
+	}
 	for (size_t i = 0; i < place->count; i++)
 		result = place->lost[i] ? RESULT_MISMATCH : result;
 	native_place_others_free(&others);
-	(void)unlinkat(dir, place->name, 0);
+	/* Else it is a dead run's: the next one tries again. */
+	if (over)
+		(void)unlinkat(dir, place->name, 0);
 	return result;
 }
 
@@ -429,7 +483,7 @@ native_place_sweep(
 	int dir FD_CLEANUP = -1, lock FD_CLEANUP = -1;
 	char folder[NATIVE_VIEW_PATH_MAX];
 	int len = snprintf(folder, sizeof(folder), "%s/native", agentnode);
-	size_t dead = NATIVE_JOURNAL_ENTRIES_MAX;
+	struct native_place_others others;
 	enum result result;
 
 	if (len < 0 || (size_t)len >= sizeof(folder))
@@ -438,18 +492,9 @@ native_place_sweep(
 	if (access(folder, F_OK) != 0 && errno == ENOENT)
 		return RESULT_NOT_FOUND;
 	result = native_journal_open(agentnode, &dir, &lock);
-	for (size_t i = 0;
-	     i < NATIVE_PLACE_PASSES_MAX &&
-	     dead == NATIVE_JOURNAL_ENTRIES_MAX && result == RESULT_OK;
-	     i++) {
-		struct native_place_others others;
-
-		result = native_place_others_read(dir, "", &others);
-		if (result != RESULT_OK)
-			break;
-		dead = others.dead_count;
-		native_place_sweep_dead(dir, &others, each, context);
+	if (result == RESULT_OK)
+		result = native_place_sweep_all(dir, each, context, &others);
+	if (result == RESULT_OK)
 		native_place_others_free(&others);
-	}
 	return result;
 }

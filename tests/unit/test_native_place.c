@@ -12,6 +12,8 @@
 #include <string.h>
 #include <dirent.h>
 #include <signal.h>
+#include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -314,6 +316,121 @@ a_change_on_the_host_is_told(void **unused)
 	native_place_free(&place);
 }
 
+/* A journal in a dead run's words: this placeholder, as it is now. */
+static void
+remember(unsigned number, const char *path)
+{
+	char line[600], name[64];
+	struct stat info;
+
+	assert_int_equal(lstat(path, &info), 0);
+	(void)snprintf(line, sizeof(line), "%c %llu %llu %s\n",
+	    S_ISDIR(info.st_mode) ? 'd' : 'f', (unsigned long long)info.st_dev,
+	    (unsigned long long)info.st_ino, path);
+	(void)snprintf(name, sizeof(name), "native/%016x.run", number);
+	put(in(state, name), line);
+}
+
+static void
+what_was_moved_away_is_remembered(void **unused)
+{
+	char project[160], elsewhere[160], left[200];
+
+	(void)unused;
+	(void)snprintf(project, sizeof(project), "%s/project", work);
+	(void)snprintf(elsewhere, sizeof(elsewhere), "%s/elsewhere", work);
+	(void)snprintf(left, sizeof(left), "%s/.idea", project);
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	assert_int_equal(mkdir(project, 0755), 0);
+	assert_int_equal(mkdir(left, 0755), 0);
+	remember(1, left);
+	assert_int_equal(rename(project, elsewhere), 0);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_true(there(in(state, "native/0000000000000001.run")));
+	/* Something else in its place meanwhile is not it. */
+	assert_int_equal(symlink(elsewhere, project), 0);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_int_equal(unlink(project), 0);
+	assert_int_equal(rename(elsewhere, project), 0);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_false(there(left));
+	assert_false(there(in(state, "native/0000000000000001.run")));
+}
+
+/* Wherever a limit of open files is met: what cannot be removed now is by
+ * the next. */
+static void
+what_a_limit_left_goes_later(void **unused)
+{
+	struct rlimit all, few;
+
+	(void)unused;
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = all;
+	for (few.rlim_cur = 3; few.rlim_cur < 20; few.rlim_cur++) {
+		struct native_place *place = begin(0);
+
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		(void)native_place_end(place);
+		native_place_free(&place);
+		/* A start that fails on it leaves nothing either. */
+		(void)native_place_sweep(state, NULL, NULL);
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+		assert_int_equal(
+		    native_place_sweep(state, NULL, NULL), RESULT_OK);
+		if (names(work) != 0)
+			fail_msg("limit %u", (unsigned)few.rlim_cur);
+	}
+}
+
+/* In whatever order journals are read: a directory is not empty as long as
+ * another run's placeholder is in it. */
+static void
+what_lies_in_another_goes_first(void **unused)
+{
+	(void)unused;
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	for (unsigned i = 0; i < 8; i++) {
+		assert_int_equal(mkdir(in(work, ".git"), 0755), 0);
+		assert_int_equal(mkdir(in(work, ".git/hooks"), 0755), 0);
+		remember(16 + i, in(work, ".git"));
+		remember(i % 2 == 0 ? 99 - i : i, in(work, ".git/hooks"));
+		assert_int_equal(
+		    native_place_sweep(state, NULL, NULL), RESULT_OK);
+		assert_int_equal(names(work), 0);
+	}
+}
+
+static void
+what_never_comes_back_is_forgotten(void **unused)
+{
+	const struct timespec old[2] = {{1000000000, 0}, {1000000000, 0}};
+	char gone[160];
+	char name[64];
+
+	(void)unused;
+	(void)snprintf(gone, sizeof(gone), "%s/gone", work);
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	assert_int_equal(mkdir(gone, 0755), 0);
+	assert_int_equal(mkdir(in(work, "gone/.idea"), 0755), 0);
+	for (unsigned i = 0; i < NATIVE_JOURNAL_KEPT_MAX + 6; i++)
+		remember(i, in(work, "gone/.idea"));
+	(void)snprintf(name, sizeof(name), "native/%016x.run", 9U);
+	assert_int_equal(utimensat(AT_FDCWD, in(state, name), old, 0), 0);
+	assert_int_equal(rmdir(in(work, "gone/.idea")), 0);
+	assert_int_equal(rmdir(gone), 0);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_false(there(in(state, name)));
+	/* And the lock. */
+	assert_int_equal(
+	    names(in(state, "native")), NATIVE_JOURNAL_KEPT_MAX + 1);
+	assert_int_equal(utimensat(AT_FDCWD,
+			     in(state, "native/000000000000000a.run"), old, 0),
+	    0);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_false(there(in(state, "native/000000000000000a.run")));
+}
+
 static void
 a_journal_is_not_taken_at_its_word(void **unused)
 {
@@ -375,6 +492,10 @@ main(void)
 	    CASE(what_was_taken_away_is_told_without_journals),
 	    CASE(filled_while_held_it_is_real_for_the_next),
 	    CASE(a_change_on_the_host_is_told),
+	    CASE(what_was_moved_away_is_remembered),
+	    CASE(what_a_limit_left_goes_later),
+	    CASE(what_lies_in_another_goes_first),
+	    CASE(what_never_comes_back_is_forgotten),
 	    CASE(a_journal_is_not_taken_at_its_word),
 	    cmocka_unit_test(lines_are_read_strictly),
 	};
