@@ -9,6 +9,7 @@
 #include <string.h>
 
 #include "common/ip_addr.h"
+#include "egress-proxy/host_policy_json.h"
 #include "supervisor/policy/config_narrow.h"
 
 static bool
@@ -201,6 +202,31 @@ egress_narrow_counts(const json_t *item, bool special)
 	return special || ip_addr_judge(&own.base, &none, NULL) == IP_GLOBAL;
 }
 
+/* Whether egress-proxy would take the policy with these own ranges for a
+ * narrower one. It does not where the base of a range that was written down
+ * becomes the host's: that range would mean another kind of address. */
+static bool
+egress_narrow_takes(const json_t *policy, json_t *own)
+{
+	json_t *with = json_copy((json_t *)(uintptr_t)policy);
+	struct host_policy *before = NULL, *after = NULL;
+	struct json_fault fault = {""};
+	bool takes = false;
+
+	if (with != NULL && json_object_set(with, "own", own) == 0 &&
+	    host_policy_json_load(policy, "policy", &before, &fault) ==
+		RESULT_OK &&
+	    host_policy_json_load(with, "policy", &after, &fault) == RESULT_OK)
+		takes = host_policy_is_narrower(after, before);
+	if (before != NULL)
+		host_policy_free(&before);
+	if (after != NULL)
+		host_policy_free(&after);
+	json_decref(with);
+	return takes;
+}
+
+/* Each that counts and can be taken, behind what there was. */
 static enum result
 egress_narrow_own(const json_t *policy, const json_t *own, json_t *into)
 {
@@ -212,8 +238,12 @@ egress_narrow_own(const json_t *policy, const json_t *own, json_t *into)
 	for (size_t i = 0; failed == 0 && i < json_array_size(more); i++) {
 		json_t *item = json_array_get(more, i);
 
-		if (egress_narrow_counts(item, special))
-			failed = json_array_append(into, item);
+		if (!egress_narrow_counts(item, special))
+			continue;
+		failed = json_array_append(into, item);
+		if (failed == 0 && !egress_narrow_takes(policy, into))
+			failed =
+			    json_array_remove(into, json_array_size(into) - 1);
 	}
 	json_decref(more);
 	return failed != 0 ? RESULT_NO_MEMORY : RESULT_OK;

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
  * The host's own addresses and the networks it is directly attached to, so
- * that the proxy refuses them. Called by egress_plan.c; must never leave an
- * interface out because it is odd.
+ * that the proxy refuses them; link-local ones of IPv6 need no list. Called by
+ * egress_plan.c and egress_live.c; must never leave an interface out because it
+ * is odd.
  */
 #include <ifaddrs.h>
 #include <netinet/in.h>
@@ -58,6 +59,10 @@ egress_plan_own_interface(json_t *list, const struct ifaddrs *one)
 		v4 ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6),
 		&cidr.base, &port) != RESULT_OK)
 		return RESULT_INTERNAL;
+	/* Refused whoever's they are, and bridges have them by the hundred. */
+	if (!v4 && cidr.base.bytes[0] == 0xfe &&
+	    (cidr.base.bytes[1] & 0xc0U) == 0x80)
+		return RESULT_OK;
 	result = egress_plan_own_add(list, &cidr);
 	cidr.prefix = egress_plan_own_prefix(one->ifa_netmask, bytes);
 	/* A prefix of 0 would be every address: not a network. */
