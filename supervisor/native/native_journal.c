@@ -312,7 +312,7 @@ native_journal_forget(int dir, bool keep)
 
 	if (list != NULL && dead != NULL)
 		count = native_journal_dead(list, dir, dead);
-	if (keep)
+	if (keep && count > 0)
 		qsort(dead, count, sizeof(*dead), native_journal_younger);
 	for (size_t i = 0; i < count; i++) {
 		if (!keep || i >= NATIVE_JOURNAL_KEPT_MAX ||

@@ -64,8 +64,12 @@ native_place_note(
 			others->alive[others->alive_count++] =
 			    (struct native_view_held){entry->dev, entry->ino};
 	}
-	if (alive || others->dead_count == NATIVE_JOURNAL_ENTRIES_MAX)
+	if (alive)
 		return;
+	if (others->dead_count == NATIVE_JOURNAL_ENTRIES_MAX) {
+		others->unsure = true; /* it is not looked at this time */
+		return;
+	}
 	/* What is gone takes no room, so that each pass gets further. */
 	result = native_hold_identify(&now);
 	if (result == RESULT_OK)
