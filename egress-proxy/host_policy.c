@@ -415,6 +415,9 @@ host_policy_range_within(const struct host_policy *next,
 	    !ip_addr_cidr_contains(outer, &inner->base) ||
 	    (host_policy_is_single(inner) && !host_policy_is_single(outer)))
 		return false;
+	/* Itself and nothing else, whatever kind of address it becomes. */
+	if (host_policy_is_single(outer))
+		return true;
 	verdict = ip_addr_judge(&inner->base, &inner_own, &inner_rule);
 	ip_addr_judge(&outer->base, &outer_own, &outer_rule);
 	return verdict == IP_GLOBAL || inner_rule == outer_rule;

@@ -153,11 +153,17 @@ egress_live_apply(
 	    .own = own,
 	    .permits = egress_live_permits,
 	    .context = config};
+	enum result result;
 	json_t *next;
 
-	if (egress_narrow(live->plan->policy, live->plan->configured, &host,
-		&next) != RESULT_OK) {
-		egress_live_end(live, "internal", "out of memory");
+	result = egress_narrow(
+	    live->plan->policy, live->plan->configured, &host, &next);
+	if (result != RESULT_OK) {
+		egress_live_end(live, "internal",
+		    result == RESULT_NO_MEMORY
+			? "out of memory"
+			: "the host has more addresses of its own than a "
+			  "policy takes");
 		return;
 	}
 	if (json_equal(next, live->plan->policy))

@@ -202,31 +202,7 @@ egress_narrow_counts(const json_t *item, bool special)
 	return special || ip_addr_judge(&own.base, &none, NULL) == IP_GLOBAL;
 }
 
-/* Whether egress-proxy would take the policy with these own ranges for a
- * narrower one. It does not where the base of a range that was written down
- * becomes the host's: that range would mean another kind of address. */
-static bool
-egress_narrow_takes(const json_t *policy, json_t *own)
-{
-	json_t *with = json_copy((json_t *)(uintptr_t)policy);
-	struct host_policy *before = NULL, *after = NULL;
-	struct json_fault fault = {""};
-	bool takes = false;
-
-	if (with != NULL && json_object_set(with, "own", own) == 0 &&
-	    host_policy_json_load(policy, "policy", &before, &fault) ==
-		RESULT_OK &&
-	    host_policy_json_load(with, "policy", &after, &fault) == RESULT_OK)
-		takes = host_policy_is_narrower(after, before);
-	if (before != NULL)
-		host_policy_free(&before);
-	if (after != NULL)
-		host_policy_free(&after);
-	json_decref(with);
-	return takes;
-}
-
-/* Each that counts and can be taken, behind what there was. */
+/* Each that counts, behind what there was. */
 static enum result
 egress_narrow_own(const json_t *policy, const json_t *own, json_t *into)
 {
@@ -238,15 +214,97 @@ egress_narrow_own(const json_t *policy, const json_t *own, json_t *into)
 	for (size_t i = 0; failed == 0 && i < json_array_size(more); i++) {
 		json_t *item = json_array_get(more, i);
 
-		if (!egress_narrow_counts(item, special))
-			continue;
-		failed = json_array_append(into, item);
-		if (failed == 0 && !egress_narrow_takes(policy, into))
-			failed =
-			    json_array_remove(into, json_array_size(into) - 1);
+		if (egress_narrow_counts(item, special))
+			failed = json_array_append(into, item);
 	}
 	json_decref(more);
 	return failed != 0 ? RESULT_NO_MEMORY : RESULT_OK;
+}
+
+static enum result
+egress_narrow_load(json_t *part, json_t *own, struct host_policy **policy_r)
+{
+	struct json_fault fault = {""};
+
+	*policy_r = NULL;
+	if (part == NULL || json_object_set(part, "own", own) != 0)
+		return RESULT_NO_MEMORY;
+	return host_policy_json_load(part, "policy", policy_r, &fault);
+}
+
+/* A policy of one entry or range alone: does it open no more when the host
+ * has these addresses? What a network opens goes by what its base is, so it
+ * may, where that becomes the host's. Takes part. */
+static enum result
+egress_narrow_stays(json_t *part, json_t *old, json_t *now, bool *stays_r)
+{
+	struct host_policy *before = NULL, *after = NULL;
+	enum result result = egress_narrow_load(part, old, &before);
+
+	if (result == RESULT_OK)
+		result = egress_narrow_load(part, now, &after);
+	if (result == RESULT_OK)
+		*stays_r = host_policy_is_narrower(after, before);
+	if (before != NULL)
+		host_policy_free(&before);
+	if (after != NULL)
+		host_policy_free(&after);
+	json_decref(part);
+	return result;
+}
+
+static json_t *
+egress_narrow_part(const char *name, json_t *item)
+{
+	return name == NULL ? json_pack("{s:[O]}", "allow", item)
+			    : json_pack("{s:[], s:[{s:s, s:[O]}]}", "allow",
+				  "extra_ranges", "name", name, "cidrs", item);
+}
+
+/* Take out of list (entries; with a name that name's ranges) what would open
+ * more with the addresses of now. */
+static enum result
+egress_narrow_filter(const char *name, json_t *list, json_t *old, json_t *now)
+{
+	enum result result = RESULT_OK;
+
+	for (size_t i = json_array_size(list); i > 0 && result == RESULT_OK;
+	     i--) {
+		json_t *item = json_array_get(list, i - 1);
+		bool stays = true;
+
+		result = egress_narrow_stays(
+		    egress_narrow_part(name, item), old, now, &stays);
+		if (result == RESULT_OK && !stays)
+			(void)json_array_remove(list, i - 1);
+	}
+	return result;
+}
+
+/* next has the addresses of now: what of it would open more goes whole. */
+static enum result
+egress_narrow_bases(json_t *next, json_t *old)
+{
+	json_t *ranges = json_object_get(next, "extra_ranges");
+	json_t *now = json_object_get(next, "own");
+	enum result result;
+
+	if (json_equal(now, old))
+		return RESULT_OK;
+	result = egress_narrow_filter(
+	    NULL, json_object_get(next, "allow"), old, now);
+	for (size_t i = json_array_size(ranges); i > 0 && result == RESULT_OK;
+	     i--) {
+		json_t *one = json_array_get(ranges, i - 1);
+		json_t *cidrs = json_object_get(one, "cidrs");
+
+		result = egress_narrow_filter(
+		    json_string_value(json_object_get(one, "name")), cidrs, old,
+		    now);
+		if (result == RESULT_OK && json_array_size(cidrs) == 0)
+			(void)json_array_remove(ranges, i - 1);
+	}
+	return result;
 }
 
 enum result
@@ -275,6 +333,9 @@ egress_narrow(const json_t *policy, const json_t *configured,
 	if (result == RESULT_OK)
 		result = egress_narrow_both(json_object_get(policy, "ech"),
 		    host->ech, json_object_get(next, "ech"));
+	if (result == RESULT_OK && json_object_get(policy, "own") != NULL)
+		result =
+		    egress_narrow_bases(next, json_object_get(policy, "own"));
 	if (result != RESULT_OK)
 		json_decref(next);
 	else

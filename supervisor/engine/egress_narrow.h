@@ -33,8 +33,8 @@ struct egress_narrow_host {
  * allow, extra_ranges, ech: only less. A range stays as it is or goes, since
  * a smaller one can open what the larger did not (host_policy.h). deny: only
  * more. own: only more, since one that is gone may come back any time; of new
- * ones those that the policy could open (no link-local ones) and that leave
- * its ranges what they are. */
+ * ones those that the policy could open (no link-local ones). A network in
+ * allow or extra_ranges that would open more with them goes whole. */
 enum result egress_narrow(const json_t *policy, const json_t *configured,
     const struct egress_narrow_host *host, json_t **next_r);
 

@@ -57,6 +57,9 @@ struct test_egress_narrow_row {
 	"{\"allow\":[" allow "],\"deny\":[\"x.b.example.com\"" deny   \
 	"],\"extra_ranges\":[" ranges "],\"own\":[\"192.0.2.1/32\"]," \
 	"\"ech\":[" ech "]}"
+#define T4 "\"tcp://8.8.4.10:5432\""
+#define N4 "\"tcp://8.8.0.0/16:5432\""
+#define R4 "{\"name\":\"a.example.com\",\"cidrs\":[\"8.8.4.0/24\"]}"
 #define OWNED(allow, ranges, own)                                     \
 	"{\"allow\":[" allow "],\"deny\":[\"x.b.example.com\"],"      \
 	"\"extra_ranges\":[" ranges "],\"own\":[\"192.0.2.1/32\"" own \
@@ -135,20 +138,22 @@ static const struct test_egress_narrow_row test_egress_narrow_rows[] = {
     {"nothing opens a private one", OWNED(A, "", ""), "[]", NULL, NULL, NULL,
 	"[" E "]", NULL, OWNED(A, "", ",\"8.8.4.4/32\""),
 	"[\"10.1.2.9/32\",\"8.8.4.4/32\",\"fc00::1/128\",\"127.0.0.1/32\"]"},
-    {"a network that an entry's address is in stays as it was",
-	OWNED("\"tcp://8.8.4.10:5432\"", "", ""), "[]", NULL, NULL, NULL,
+    {"an address that is written down alone opens itself", OWNED(T4, "", ""),
+	"[]", NULL, NULL, NULL, "[" E "]", NULL,
+	OWNED(T4, "", ",\"8.8.4.10/32\",\"8.8.4.0/24\""),
+	"[\"8.8.4.10/32\",\"8.8.4.0/24\"]"},
+    {"a range whose base became the host's goes whole", OWNED(A, R4, ""), "[]",
+	NULL, NULL, "{\"a.example.com\":[\"8.8.4.0/24\"]}", "[" E "]", NULL,
+	OWNED(A, "", ",\"8.8.4.4/32\",\"8.8.4.0/24\""),
+	"[\"8.8.4.4/32\",\"8.8.4.0/24\"]"},
+    {"so does an entry that is a network",
+	OWNED(A "," N4, "", ",\"8.8.4.0/24\""), "[]", NULL, NULL, NULL,
 	"[" E "]", NULL,
-	OWNED("\"tcp://8.8.4.10:5432\"", "", ",\"8.8.4.4/32\""),
-	"[\"8.8.4.4/32\",\"8.8.4.0/24\"]"},
-    {"so does the very address", OWNED("\"tcp://8.8.4.4:5432\"", "", ""), "[]",
-	NULL, NULL, NULL, "[" E "]", NULL, NULL, "[\"8.8.4.4/32\"]"},
-    {"and the base of a range",
-	OWNED(A, "{\"name\":\"a.example.com\",\"cidrs\":[\"8.8.4.0/24\"]}", ""),
-	"[]", NULL, NULL, "{\"a.example.com\":[\"8.8.4.0/24\"]}", "[" E "]",
-	NULL,
-	OWNED(A, "{\"name\":\"a.example.com\",\"cidrs\":[\"8.8.4.0/24\"]}",
-	    ",\"8.8.4.4/32\""),
-	"[\"8.8.4.4/32\",\"8.8.4.0/24\"]"},
+	OWNED(A, "", ",\"8.8.4.0/24\",\"8.8.0.1/32\",\"8.8.0.0/24\""),
+	"[\"8.8.0.1/32\",\"8.8.0.0/24\"]"},
+    {"a range around an address of the host stays", OWNED(A, R4, ""), "[]",
+	NULL, NULL, "{\"a.example.com\":[\"8.8.4.0/24\"]}", "[" E "]", NULL,
+	OWNED(A, R4, ",\"8.8.4.4/32\""), "[\"8.8.4.4/32\"]"},
     {"an entry with an address may", OWNED(T, "", ""), "[]", NULL, NULL, NULL,
 	"[" E "]", NULL, OWNED(T, "", ",\"10.1.2.9/32\""), "[\"10.1.2.9/32\"]"},
 };

@@ -431,6 +431,37 @@ b044_narrower(void **state)
 	host_policy_free(&old);
 }
 
+/* What is the host's from now on: an address that was written down alone opens
+ * itself as before, a network may open another kind of address. */
+static void
+test_narrower_with_more_own(void **state)
+{
+	static const struct {
+		const char *entry, *own;
+		bool narrower;
+	} rows[] = {
+	    {"tcp://8.8.4.10:22", "8.8.4.0/24", true},
+	    {"tcp://8.8.4.10:22", "8.8.4.10/32", true},
+	    {"tcp://8.8.0.0/16:22", "8.8.4.0/24", true},
+	    {"tcp://8.8.0.0/16:22", "8.8.0.0/24", false},
+	    {"*.a.example", "8.8.4.0/24", true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof(rows) / sizeof(rows[0]); i++) {
+		const char *const entries[] = {rows[i].entry, NULL};
+		struct host_policy *old = make(entries, NULL);
+		struct host_policy *next = make(entries, NULL);
+
+		assert_int_equal(
+		    host_policy_add_own(next, rows[i].own), RESULT_OK);
+		if (host_policy_is_narrower(next, old) != rows[i].narrower)
+			fail_msg("%s with %s", rows[i].entry, rows[i].own);
+		host_policy_free(&old);
+		host_policy_free(&next);
+	}
+}
+
 /* Smaller ranges that open what the larger ones do not. */
 static void
 b044_smaller_is_not_narrower(void **state)
@@ -519,6 +550,7 @@ main(void)
 	    cmocka_unit_test(b025_literals),
 	    cmocka_unit_test(b034_ech_per_name),
 	    cmocka_unit_test(b044_narrower),
+	    cmocka_unit_test(test_narrower_with_more_own),
 	    cmocka_unit_test(b044_smaller_is_not_narrower),
 	    cmocka_unit_test(b045_both_verbs_one_gate),
 	    cmocka_unit_test(no_addresses_no_dial),
