@@ -351,16 +351,37 @@ exec_run_events(struct exec_run *run)
 	return RESULT_OK;
 }
 
+/* A signal ends the wait. Nothing was started, so the loop has nothing else
+ * to tell. */
+static bool
+exec_run_wanted(void *context)
+{
+	struct exec_run *run = context;
+
+	(void)event_base_loop(run->base, EVLOOP_NONBLOCK);
+	return run->code[0] == '\0';
+}
+
+/* False: it was ended meanwhile. */
+static bool
+exec_run_turn(struct exec_run *run)
+{
+	run->turn = exec_turn_take(exec_run_wanted, run);
+	return run->code[0] == '\0';
+}
+
 /* Namespaces take a core as long as the view takes another: they are made
  * while it is looked for, and are nobody's if it is refused. One that cannot
  * be started is tried again by the sandbox, which says why. */
-static void
+static bool
 exec_run_launcher(struct exec_run *run)
 {
 	if (run->request->boundary != EXEC_NATIVE)
-		return;
-	run->turn = exec_turn_take();
+		return true;
+	if (!exec_run_turn(run))
+		return false;
 	(void)native_launcher_start(run->base, &run->launcher);
+	return true;
 }
 
 static bool
@@ -370,7 +391,8 @@ exec_run_decide(struct exec_run *run)
 	enum result result = exec_plan_begin(run->request, &run->plan);
 
 	if (result == RESULT_OK) {
-		exec_run_launcher(run);
+		if (!exec_run_launcher(run))
+			return false;
 		result = exec_plan_finish(run->request, &run->plan);
 	}
 	if (result == RESULT_OK)
@@ -397,8 +419,8 @@ exec_run_prepare(struct exec_run *run)
 	}
 	if (!exec_run_decide(run))
 		return false;
-	if (run->request->boundary != EXEC_NATIVE)
-		run->turn = exec_turn_take();
+	if (run->request->boundary != EXEC_NATIVE && !exec_run_turn(run))
+		return false;
 	run_log_open(&run->log, run->base, &run->plan.run);
 	if (exec_collect_open(&run->collect) != RESULT_OK) {
 		exec_run_fault(run, "internal", "no pipes");

@@ -8,11 +8,16 @@
 #ifndef SUPERVISOR_EXEC_EXEC_TURN_H
 #define SUPERVISOR_EXEC_EXEC_TURN_H
 
+#include <stdbool.h>
+
 #define EXEC_TURN_COUNT 8U
 #define EXEC_TURN_WAIT_MS 60000U
 
-/* Waits for one, at most EXEC_TURN_WAIT_MS. A descriptor to close; -1: go
- * on without, since a turn protects nothing. */
-int exec_turn_take(void);
+/* Called between tries; false: it is not wanted any more. */
+typedef bool exec_turn_wanted(void *context);
+
+/* Waits while others have all, at most EXEC_TURN_WAIT_MS. A descriptor to
+ * close; -1: go on without, since a turn protects nothing. */
+int exec_turn_take(exec_turn_wanted *wanted, void *context);
 
 #endif

@@ -9,7 +9,6 @@
 #ifndef SUPERVISOR_NATIVE_NATIVE_HAND_H
 #define SUPERVISOR_NATIVE_NATIVE_HAND_H
 
-#include <stdbool.h>
 #include <stddef.h>
 
 #include "common/result.h"

@@ -29,21 +29,15 @@
 #include "supervisor/exec/exec_turn.h"
 #include "supervisor/policy/audit.h"
 
-struct audit {
-	int unused;
-};
-struct native_launcher {
-	int unused;
-};
-struct sandbox {
-	int unused;
-};
-struct host_run {
-	int unused;
-};
-struct exec_collect {
-	int unused;
-};
+#define EXEC_SCRIPT_PART(name) \
+	struct name {          \
+		int unused;    \
+	}
+EXEC_SCRIPT_PART(audit);
+EXEC_SCRIPT_PART(native_launcher);
+EXEC_SCRIPT_PART(sandbox);
+EXEC_SCRIPT_PART(host_run);
+EXEC_SCRIPT_PART(exec_collect);
 
 /* The one world at a time. */
 static struct {
@@ -269,9 +263,13 @@ exec_policy_results(
 }
 
 int
-exec_turn_take(void)
+exec_turn_take(exec_turn_wanted *wanted, void *context)
 {
 	exec_script_note("turn", "");
+	assert_true(wanted(context));
+	if (exec_script_world.script->no_turn)
+		assert_int_equal(raise(SIGTERM), 0);
+	assert_int_equal(wanted(context), !exec_script_world.script->no_turn);
 	return -1;
 }
 

@@ -38,6 +38,7 @@ struct exec_script {
 	bool short_waits;    /* exec_run's own time limits are over at once */
 	/* What fails. */
 	bool no_config, no_launcher, no_plan, no_begin, no_start, no_reader;
+	bool no_turn;     /* a signal comes while it waits */
 	bool not_started; /* the outcome */
 	bool again;       /* a person's answer, the first time */
 

@@ -271,6 +271,22 @@ test_exec_run_signal(void **state)
 	exec_script_close(&script);
 }
 
+/* Also while it waits for its turn: nothing was started, nothing is. */
+static void
+test_exec_run_signal_in_turn(void **state)
+{
+	struct exec_script native = {.boundary = EXEC_NATIVE, .no_turn = true};
+	struct exec_script policy = {.boundary = EXEC_POLICY, .no_turn = true};
+
+	(void)state;
+	exec_script_run(&native);
+	test_exec_run_has(&native, "config turn said clear", "stopped");
+	exec_script_close(&native);
+	exec_script_run(&policy);
+	test_exec_run_has(&policy, "config plan turn said clear", "stopped");
+	exec_script_close(&policy);
+}
+
 static void
 test_exec_run_no_memory(void **state)
 {
@@ -378,6 +394,7 @@ static const struct CMUnitTest test_exec_run_table[] = {
     cmocka_unit_test(test_exec_run_no_limit_before_go),
     cmocka_unit_test(test_exec_run_no_launcher),
     cmocka_unit_test(test_exec_run_signal),
+    cmocka_unit_test(test_exec_run_signal_in_turn),
     cmocka_unit_test(test_exec_run_no_memory),
     cmocka_unit_test(test_exec_run_reader_fails),
     cmocka_unit_test(test_exec_run_reader_hangs),

@@ -6,6 +6,7 @@ is linked with, before anything is started."""
 import fcntl
 import os
 import shutil
+import signal
 import subprocess
 import time
 
@@ -108,6 +109,34 @@ check("a ledger that cannot be started, when the sandbox was: nothing runs",
 done = harness.agentnode(case.home, *NATIVE, "--", "true", cwd=case.place)
 check("and the next does", done.code == 0, done)
 
+# --- a signal while all turns of starting are taken ----------------------------
+
+TURNS = os.path.join(case.home, ".agentnode", "exec")
+os.makedirs(TURNS, mode=0o700, exist_ok=True)
+locks = [os.open(os.path.join(TURNS, f"turn.{i}"),
+                 os.O_RDWR | os.O_CREAT, 0o600) for i in range(8)]
+for lock in locks:
+    fcntl.flock(lock, fcntl.LOCK_EX)
+for boundary in ("native", "policy"):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        child = subprocess.Popen(
+            [harness.AGENTNODE, "exec", "--boundary", boundary, "--", "true"],
+            env=harness.environment(case.home), stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        time.sleep(0.5)
+        waits = child.poll() is None
+        child.send_signal(number)
+        try:
+            said = child.communicate(timeout=20)
+        except subprocess.TimeoutExpired:
+            child.kill()
+            said = child.communicate()
+        check(f"{boundary}: {number.name} ends the wait for a turn",
+              waits and child.returncode == 125 and b"stopped" in said[1],
+              (waits, child.returncode, said))
+for lock in locks:
+    os.close(lock)
+
 # --- who needs more than the small one has ------------------------------------
 
 
@@ -206,7 +235,7 @@ for name, words in (("output", "echo said"), ("errors", "echo said >&2"),
                     ("a file", "echo > $HOME/file"),
                     ("a directory", "mkdir $HOME/directory"),
                     ("an output that others hold open",
-                     "sleep 0.2 & echo said & exit 0")):
+                     "sleep 0.2 & echo said; exit 0")):
     done = unread("sh", "-c", words)
     check(f"{name}: needs one, and without it is a fault", done.code != 0
           and "collect_failed: agentnode-collect does not start" in done.err

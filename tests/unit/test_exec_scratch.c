@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -207,15 +208,26 @@ dead_ones_go_with_the_next(void **state)
 	exec_scratch_remove(&scratch);
 }
 
+/* Twice, then no more. */
+static bool
+wanted(void *context)
+{
+	unsigned *asked = context;
+
+	return ++*asked < 3;
+}
+
 static void
 turns(void **state)
 {
 	int held[EXEC_TURN_COUNT];
+	unsigned asked = 0;
+	struct rlimit all, few;
 	struct stat one, other;
 
 	(void)state;
 	for (unsigned i = 0; i < EXEC_TURN_COUNT; i++) {
-		held[i] = exec_turn_take();
+		held[i] = exec_turn_take(wanted, &asked);
 		assert_true(held[i] >= 0);
 		assert_int_equal(fstat(held[i], &one), 0);
 		for (unsigned j = 0; j < i; j++) {
@@ -223,16 +235,32 @@ turns(void **state)
 			assert_true(one.st_ino != other.st_ino);
 		}
 	}
+	assert_int_equal(asked, 0);
+	/* All are taken: it waits until it is not wanted any more. */
+	assert_int_equal(exec_turn_take(wanted, &asked), -1);
+	assert_int_equal(asked, 3);
+	asked = 0;
 	/* What one gives back is the next one's. */
 	assert_int_equal(fstat(held[3], &one), 0);
 	(void)close(held[3]);
-	held[3] = exec_turn_take();
+	held[3] = exec_turn_take(wanted, &asked);
 	assert_true(held[3] >= 0);
 	assert_int_equal(fstat(held[3], &other), 0);
 	assert_true(one.st_ino == other.st_ino);
 	/* A scratch directory beside them leaves them alone. */
 	make();
 	exec_scratch_remove(&scratch);
+	/* A limit of open files is nobody's turn: it is not waited for. */
+	assert_int_equal(getrlimit(RLIMIT_NOFILE, &all), 0);
+	few = (struct rlimit){.rlim_cur = 3, .rlim_max = all.rlim_max};
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+	for (; few.rlim_cur < 24 && asked == 0; few.rlim_cur++) {
+		assert_int_equal(setrlimit(RLIMIT_NOFILE, &few), 0);
+		if (few.rlim_cur <= (rlim_t)held[3])
+			assert_int_equal(exec_turn_take(wanted, &asked), -1);
+	}
+	assert_int_equal(setrlimit(RLIMIT_NOFILE, &all), 0);
+	assert_int_equal(asked, 0);
 	for (unsigned i = 0; i < EXEC_TURN_COUNT; i++) {
 		assert_int_equal(flock(held[i], LOCK_EX | LOCK_NB), 0);
 		(void)close(held[i]);
