@@ -374,7 +374,7 @@ fd_reset(int *fd)
 bool
 fd_was_reset(int fd)
 {
-	struct sockaddr name;
+	struct sockaddr name = {.sa_family = AF_UNSPEC};
 	socklen_t len = sizeof(name);
 
 	return getpeername(fd, &name, &len) == 0 && name.sa_family == AF_UNIX &&

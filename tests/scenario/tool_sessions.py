@@ -177,9 +177,10 @@ def refused(home):
     check("the operator's log says it", stranger.encode()[-20:] in pool.errors
           or b"consent" in pool.errors, pool.errors)
     check("it closes", pool.close() == 0)
-    check("the refusal is in the audit chain", any(
+    # Written by the ledger, which outlives who told it by a moment.
+    check("the refusal is in the audit chain", harness.wait_until(lambda: any(
         e["code"] == "consent_missing" and e["kind"] == "tool"
-        for e in audit(home, "refusal")), audit(home, "refusal"))
+        for e in audit(home, "refusal")), 10), audit(home, "refusal"))
 
 
 def dies(home):
