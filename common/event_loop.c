@@ -21,9 +21,10 @@ event_loop_make(int flags, struct event_base **base_r)
 	*base_r = NULL;
 	if (config == NULL)
 		return RESULT_NO_MEMORY;
-	/* A peer that vanished is an EPIPE of one call, never the end of
-	 * the process; splice(2) has no MSG_NOSIGNAL. */
+	/* Who left is an EPIPE of a call and a limit of files an EFBIG, never
+	 * the end of us; splice(2) has no MSG_NOSIGNAL. */
 	if (signal(SIGPIPE, SIG_IGN) != SIG_ERR &&
+	    signal(SIGXFSZ, SIG_IGN) != SIG_ERR &&
 	    event_config_set_flag(config, flags) == 0 &&
 	    event_config_require_features(config, EV_FEATURE_O1) == 0)
 		*base_r = event_base_new_with_config(config);

@@ -12,8 +12,8 @@
 #include "common/result.h"
 
 /* A base with EVENT_BASE_FLAG_IGNORE_ENV and precise timers off; everything
- * that libevent reads lazily is read here, before confinement. SIGPIPE is
- * ignored from here on (reset it before an exec of somebody else).
+ * that libevent reads lazily is read here, before confinement. SIGPIPE and
+ * SIGXFSZ are ignored from here on (reset before an exec of somebody else).
  * Free with event_base_free. */
 enum result event_loop_new(struct event_base **base_r);
 

@@ -429,7 +429,5 @@ fd_accept(int listener, struct sockaddr_storage *from_r)
 		from_r->ss_family = AF_UNSPEC;
 	fd = accept4(listener, (struct sockaddr *)from_r,
 	    from_r == NULL ? NULL : &len, SOCK_NONBLOCK | SOCK_CLOEXEC);
-	if (fd < 0 && errno == EINVAL)
-		return fd_accept_passed(listener);
-	return fd;
+	return fd < 0 && errno == EINVAL ? fd_accept_passed(listener) : fd;
 }

@@ -194,7 +194,6 @@ agent_run_on_ledger(enum result result, const char *detail, void *context)
 static enum result
 agent_run_events(struct agent_run *run)
 {
-	static const int numbers[AGENT_RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 	enum result result = event_loop_new(&run->base);
 
 	if (result != RESULT_OK)
@@ -203,14 +202,8 @@ agent_run_events(struct agent_run *run)
 	run->limit = event_new(run->base, -1, 0, agent_run_on_limit, run);
 	if (run->later == NULL || run->limit == NULL)
 		return RESULT_NO_MEMORY;
-	for (size_t i = 0; i < AGENT_RUN_SIGNALS; i++) {
-		run->signals[i] = evsignal_new(
-		    run->base, numbers[i], agent_run_on_signal, run);
-		if (run->signals[i] == NULL ||
-		    event_add(run->signals[i], NULL) != 0)
-			return RESULT_NO_MEMORY;
-	}
-	return RESULT_OK;
+	return end_signals_new(
+	    &run->signals, run->base, agent_run_on_signal, run);
 }
 
 /* All that can fail before something is started. */
@@ -252,10 +245,7 @@ agent_run_clear(struct agent_run *run)
 	agent_run_parts_free(run);
 	audit_free(&run->audit);
 	mcp_streams_close(&run->streams);
-	for (size_t i = 0; i < AGENT_RUN_SIGNALS; i++) {
-		if (run->signals[i] != NULL)
-			event_free(run->signals[i]);
-	}
+	end_signals_free(&run->signals);
 	if (run->later != NULL)
 		event_free(run->later);
 	if (run->limit != NULL)

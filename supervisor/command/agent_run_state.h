@@ -15,6 +15,7 @@
 #include "supervisor/command/agent_run.h"
 #include "supervisor/command/mcp_streams.h"
 #include "supervisor/command/run_log.h"
+#include "supervisor/end_signals.h"
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/package/slug.h"
 #include "supervisor/policy/audit.h"
@@ -22,8 +23,6 @@
 #include "supervisor/policy/config_watch.h"
 #include "supervisor/policy/run_record.h"
 #include "supervisor/sandbox.h"
-
-#define AGENT_RUN_SIGNALS 3U
 
 #define AGENT_RUN_CALLS_MAX TOOL_POOL_CALLS_MAX
 
@@ -59,7 +58,7 @@ struct agent_run {
 	struct run_term *term;
 	json_t *narrowed; /* a grant whose record is on its way to disk */
 	struct agent_run_call calls[AGENT_RUN_CALLS_MAX]; /* of tools */
-	struct event *signals[AGENT_RUN_SIGNALS];
+	struct end_signals signals;
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool sandbox_ended, gate_done, gate_ended, gate_told;

@@ -22,6 +22,7 @@
 #include "supervisor/command/exec_ask.h"
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/run_log.h"
+#include "supervisor/end_signals.h"
 #include "supervisor/engine/native_launcher.h"
 #include "supervisor/exec/exec_collect.h"
 #include "supervisor/exec/exec_plan.h"
@@ -30,7 +31,6 @@
 #include "supervisor/exec/exec_turn.h"
 #include "supervisor/policy/audit.h"
 
-#define EXEC_RUN_SIGNALS 3U
 #define EXEC_RUN_COLLECT_MS 10000U
 
 enum exec_run_state {
@@ -52,7 +52,7 @@ struct exec_run {
 	struct sandbox *sandbox;          /* or */
 	struct host_run *host;
 	struct exec_collect *collect;
-	struct event *signals[EXEC_RUN_SIGNALS];
+	struct end_signals signals;
 	struct event *timer; /* of the command, then of the reader */
 	struct event *later; /* what must not be done inside a callback */
 	uint64_t go_ms, duration_ms;
@@ -332,7 +332,6 @@ exec_run_on_ledger(enum result result, const char *detail, void *context)
 static enum result
 exec_run_events(struct exec_run *run)
 {
-	static const int numbers[EXEC_RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 	enum result result = event_loop_new(&run->base);
 
 	if (result != RESULT_OK)
@@ -341,14 +340,8 @@ exec_run_events(struct exec_run *run)
 	run->timer = event_new(run->base, -1, 0, exec_run_on_timer, run);
 	if (run->later == NULL || run->timer == NULL)
 		return RESULT_NO_MEMORY;
-	for (size_t i = 0; i < EXEC_RUN_SIGNALS; i++) {
-		run->signals[i] = evsignal_new(
-		    run->base, numbers[i], exec_run_on_signal, run);
-		if (run->signals[i] == NULL ||
-		    event_add(run->signals[i], NULL) != 0)
-			return RESULT_NO_MEMORY;
-	}
-	return RESULT_OK;
+	return end_signals_new(
+	    &run->signals, run->base, exec_run_on_signal, run);
 }
 
 /* A signal ends the wait. Nothing was started, so the loop has nothing else
@@ -460,10 +453,7 @@ exec_run_clear(struct exec_run *run)
 	sandbox_free(&run->sandbox);
 	host_run_free(&run->host);
 	audit_free(&run->audit);
-	for (size_t i = 0; i < EXEC_RUN_SIGNALS; i++) {
-		if (run->signals[i] != NULL)
-			event_free(run->signals[i]);
-	}
+	end_signals_free(&run->signals);
 	if (run->later != NULL)
 		event_free(run->later);
 	if (run->timer != NULL)

@@ -17,6 +17,7 @@
 #include "common/fd.h"
 #include "common/log.h"
 #include "supervisor/command/command.h"
+#include "supervisor/end_signals.h"
 #include "supervisor/mcp/guard_live.h"
 #include "supervisor/mcp/mcp_run_plan.h"
 #include "supervisor/command/mcp_run_refused.h"
@@ -29,7 +30,6 @@
 #include "supervisor/policy/log_files.h"
 #include "supervisor/start_clock.h"
 
-#define MCP_RUN_SIGNALS 3U
 #define MCP_RUN_CLOSE_MS 10000U
 
 enum mcp_run_state {
@@ -53,7 +53,7 @@ struct mcp_run {
 	struct mcp_trees *trees;
 	struct run_log log; /* our own */
 	struct start_clock clock;
-	struct event *signals[MCP_RUN_SIGNALS];
+	struct end_signals signals;
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool signalled, sandbox_ended, gate_told, gate_done, gate_ended;
@@ -374,7 +374,6 @@ mcp_run_on_ledger(enum result result, const char *detail, void *context)
 static enum result
 mcp_run_events(struct mcp_run *run)
 {
-	static const int numbers[MCP_RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 	enum result result = event_loop_new(&run->base);
 
 	if (result != RESULT_OK)
@@ -383,14 +382,8 @@ mcp_run_events(struct mcp_run *run)
 	run->limit = event_new(run->base, -1, 0, mcp_run_on_limit, run);
 	if (run->later == NULL || run->limit == NULL)
 		return RESULT_NO_MEMORY;
-	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
-		run->signals[i] =
-		    evsignal_new(run->base, numbers[i], mcp_run_on_signal, run);
-		if (run->signals[i] == NULL ||
-		    event_add(run->signals[i], NULL) != 0)
-			return RESULT_NO_MEMORY;
-	}
-	return RESULT_OK;
+	return end_signals_new(
+	    &run->signals, run->base, mcp_run_on_signal, run);
 }
 
 /* A refusal is recorded by a ledger of its own; ours goes first. */
@@ -481,10 +474,7 @@ mcp_run_clear(struct mcp_run *run)
 	audit_free(&run->audit);
 	run_log_close(&run->log);
 	mcp_streams_close(&run->streams);
-	for (size_t i = 0; i < MCP_RUN_SIGNALS; i++) {
-		if (run->signals[i] != NULL)
-			event_free(run->signals[i]);
-	}
+	end_signals_free(&run->signals);
 	if (run->later != NULL)
 		event_free(run->later);
 	if (run->limit != NULL)

@@ -20,6 +20,7 @@
 #include "supervisor/command/mcp_run_refused.h"
 #include "supervisor/command/mcp_streams.h"
 #include "supervisor/command/run_log.h"
+#include "supervisor/end_signals.h"
 #include "supervisor/engine/gate_part.h"
 #include "supervisor/host/host_run.h"
 #include "supervisor/host/work_place.h"
@@ -29,7 +30,6 @@
 #include "supervisor/policy/guard_desk.h"
 #include "supervisor/policy/log_files.h"
 
-#define PACK_RUN_SIGNALS 3U
 #define PACK_RUN_CLOSE_MS 10000U
 
 enum pack_run_state {
@@ -51,7 +51,7 @@ struct pack_run {
 	struct gate_part *gate;
 	struct guard_desk *desk; /* takes the rate before anything starts */
 	struct run_term *term;
-	struct event *signals[PACK_RUN_SIGNALS];
+	struct end_signals signals;
 	struct event *later; /* what must not be done inside a callback */
 	struct event *limit; /* of closing */
 	bool sandbox_ended, gate_told, gate_done, gate_ended, signalled;
@@ -402,7 +402,6 @@ pack_run_on_ledger(enum result result, const char *detail, void *context)
 static enum result
 pack_run_events(struct pack_run *run)
 {
-	static const int numbers[PACK_RUN_SIGNALS] = {SIGINT, SIGTERM, SIGHUP};
 	enum result result = event_loop_new(&run->base);
 
 	if (result != RESULT_OK)
@@ -411,14 +410,8 @@ pack_run_events(struct pack_run *run)
 	run->limit = event_new(run->base, -1, 0, pack_run_on_limit, run);
 	if (run->later == NULL || run->limit == NULL)
 		return RESULT_NO_MEMORY;
-	for (size_t i = 0; i < PACK_RUN_SIGNALS; i++) {
-		run->signals[i] = evsignal_new(
-		    run->base, numbers[i], pack_run_on_signal, run);
-		if (run->signals[i] == NULL ||
-		    event_add(run->signals[i], NULL) != 0)
-			return RESULT_NO_MEMORY;
-	}
-	return RESULT_OK;
+	return end_signals_new(
+	    &run->signals, run->base, pack_run_on_signal, run);
 }
 
 static bool
@@ -474,10 +467,7 @@ pack_run_clear(struct pack_run *run)
 	guard_desk_free(&run->desk);
 	audit_free(&run->audit);
 	mcp_streams_close(&run->streams);
-	for (size_t i = 0; i < PACK_RUN_SIGNALS; i++) {
-		if (run->signals[i] != NULL)
-			event_free(run->signals[i]);
-	}
+	end_signals_free(&run->signals);
 	if (run->later != NULL)
 		event_free(run->later);
 	if (run->limit != NULL)

@@ -19,6 +19,7 @@
 
 #include "common/event_loop.h"
 #include "common/fd.h"
+#include "supervisor/end_signals.h"
 #include "supervisor/policy/guard_terminal.h"
 
 /* One question: where it is put, and what ends it. */
@@ -254,10 +255,7 @@ native_approval_ask(struct native_approval *approval,
 	sigset_t ends, before;
 
 	*granted_r = 0;
-	(void)sigemptyset(&ends);
-	(void)sigaddset(&ends, SIGINT);
-	(void)sigaddset(&ends, SIGTERM);
-	(void)sigaddset(&ends, SIGHUP);
+	end_signals_mask(&ends);
 	/* A read that a signal's flush left without its line would wait. */
 	if (flags < 0 || fcntl(tty, F_SETFL, flags | O_NONBLOCK) != 0 ||
 	    sigprocmask(SIG_BLOCK, &ends, &before) != 0)

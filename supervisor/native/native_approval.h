@@ -63,7 +63,7 @@ bool native_approval_keep(struct native_approval *approval, const char *target,
 const char *native_approval_missing(void);
 
 /* Ask on the terminal at tty about each host in turn; granted_r: how many
- * got a yes. RESULT_EOF: SIGINT, SIGTERM or SIGHUP came, nobody answered in
+ * got a yes. RESULT_EOF: a signal of end_signals.h came, nobody answered in
  * time, or the input ended; then no yes counts, not even an earlier one, and
  * granted_r is 0. These signals are blocked meanwhile, and delivered after
  * it to whoever handles them. tty is an open file of the caller's alone:

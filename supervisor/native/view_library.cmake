@@ -17,4 +17,4 @@ add_library(supervisor_native_approval STATIC
     ${NATIVE}/native_approval.c ${NATIVE}/native_denied.c
     ${NATIVE}/native_grant.c)
 target_link_libraries(supervisor_native_approval PUBLIC supervisor_native_view
-    supervisor_policy)
+    supervisor_policy supervisor_signals)

@@ -20,6 +20,7 @@
 #include "common/event_loop.h"
 #include "common/fd.h"
 #include "common/log.h"
+#include "supervisor/end_signals.h"
 #include "supervisor/engine/engine_spawn.h"
 
 #define TOOL_RUN_ARGV_MAX 64U
@@ -119,10 +120,7 @@ tool_run_signals(struct tool_run *run)
 {
 	sigset_t set;
 
-	(void)sigemptyset(&set);
-	(void)sigaddset(&set, SIGINT);
-	(void)sigaddset(&set, SIGTERM);
-	(void)sigaddset(&set, SIGHUP);
+	end_signals_mask(&set);
 	(void)sigprocmask(SIG_BLOCK, &set, &run->before);
 	run->signal_fd = signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK);
 	return run->signal_fd < 0 ? RESULT_SYSTEM : RESULT_OK;

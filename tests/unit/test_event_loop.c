@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* common/event_loop: epoll, stop, EPIPE instead of a signal. */
+/* common/event_loop: epoll, stop, EPIPE and EFBIG instead of a signal. */
 #include "common/event_loop.h"
 
 #include <errno.h>
@@ -7,6 +7,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -57,6 +58,30 @@ test_event_loop_no_sigpipe(void **state)
 	assert_int_equal(errno, EPIPE);
 	close(fds[1]);
 	event_base_free(base);
+}
+
+static void
+test_event_loop_no_sigxfsz(void **state)
+{
+	char path[] = "/tmp/agentnode-event-loop-XXXXXX";
+	int status, file = mkstemp(path);
+	pid_t child = fork();
+
+	(void)state;
+	(void)unlink(path);
+	if (child == 0) {
+		const struct rlimit none = {0, 0};
+		struct event_base *base;
+
+		if (event_loop_new(&base) != RESULT_OK ||
+		    setrlimit(RLIMIT_FSIZE, &none) != 0)
+			_exit(1);
+		_exit(write(file, "x", 1) == -1 && errno == EFBIG ? 0 : 2);
+	}
+	assert_int_equal(waitpid(child, &status, 0), child);
+	assert_true(WIFEXITED(status));
+	assert_int_equal(WEXITSTATUS(status), 0);
+	close(file);
 }
 
 struct test_event_loop_reuse {
@@ -157,6 +182,7 @@ main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_event_loop_runs_and_stops),
 	    cmocka_unit_test(test_event_loop_no_sigpipe),
+	    cmocka_unit_test(test_event_loop_no_sigxfsz),
 	    cmocka_unit_test(test_event_loop_batched_reuse),
 	    cmocka_unit_test(test_event_loop_batched_lost),
 	    cmocka_unit_test(test_event_loop_timeval),
