@@ -144,8 +144,19 @@ native_hold_untouched(int parent, const char *name,
 				  : native_hold_says(parent, name, content);
 }
 
+/* Another disk than the one it was made on: a mount point without its mount,
+ * say. What is not here may be there. */
+static bool
+native_hold_elsewhere(int parent, const struct native_journal_entry *entry)
+{
+	struct stat info;
+
+	return entry->ino != 0 && (fstat(parent, &info) != 0 ||
+				      entry->dev != (uint64_t)info.st_dev);
+}
+
 static enum result
-native_hold_look(int parent, const char *name,
+native_hold_compare(int parent, const char *name,
     const struct native_journal_entry *entry, struct stat *info_r)
 {
 	if (fstatat(parent, name, info_r, AT_SYMLINK_NOFOLLOW) != 0)
@@ -155,6 +166,17 @@ native_hold_look(int parent, const char *name,
 				    entry->dev != (uint64_t)info_r->st_dev)))
 		return RESULT_MISMATCH;
 	return native_hold_untouched(parent, name, entry, info_r);
+}
+
+static enum result
+native_hold_look(int parent, const char *name,
+    const struct native_journal_entry *entry, struct stat *info_r)
+{
+	enum result result = native_hold_compare(parent, name, entry, info_r);
+
+	return result != RESULT_OK && native_hold_elsewhere(parent, entry)
+		   ? RESULT_SYSTEM
+		   : result;
 }
 
 enum result

@@ -20,7 +20,8 @@ enum result native_hold_make(struct native_journal_entry *entry);
  * and ino where the entry has them (else they are filled in).
  * RESULT_NOT_FOUND: its directory has nothing of that name; RESULT_MISMATCH:
  * another one, or one that was filled. Anything else: it is not known, and
- * may be there still (its directory was moved away, say, or its disk). */
+ * may be there still (its directory was moved away, say, or its disk is not
+ * mounted). */
 enum result native_hold_identify(struct native_journal_entry *entry);
 
 /* Removed when it is still what was made. Results as above; what is another

@@ -188,18 +188,22 @@ native_journal_is_run(const char *name)
 	       strspn(name, "0123456789abcdef") == 16;
 }
 
-/* Whole lines alone: a last one without its end was cut by a kill. */
+/* Whole lines alone: a last one without its end was cut by a kill. over_r:
+ * nothing of any can be there. */
 static enum result
 native_journal_lines(
-    int fd, bool alive, native_journal_each *each, void *context)
+    int fd, bool alive, native_journal_each *each, void *context, bool *over_r)
 {
 	char *text = NULL, *line, *end;
 	size_t len = 0;
 	enum result result =
 	    fd_read_all(fd, NATIVE_JOURNAL_BYTES_MAX, &text, &len);
 
-	if (result != RESULT_OK)
+	*over_r = result == RESULT_OK;
+	if (result == RESULT_TOO_LONG)
 		return alive ? RESULT_BAD : RESULT_OK;
+	if (result != RESULT_OK)
+		return result;
 	for (line = text;
 	     (end = memchr(line, '\n', (size_t)(text + len - line))) != NULL;
 	     line = end + 1) {
@@ -207,7 +211,7 @@ native_journal_lines(
 
 		if (native_journal_parse(line, (size_t)(end - line), &entry) ==
 		    RESULT_OK)
-			each(&entry, alive, context);
+			*over_r &= each(&entry, alive, context);
 		else if (alive)
 			result = RESULT_BAD;
 	}
@@ -240,7 +244,7 @@ native_journal_scan(
 		return RESULT_SYSTEM;
 	}
 	while (result == RESULT_OK && (item = readdir(list)) != NULL) {
-		bool alive = false;
+		bool alive = false, over;
 		int fd FD_CLEANUP = -1;
 
 		if (!native_journal_is_run(item->d_name) ||
@@ -254,7 +258,8 @@ native_journal_scan(
 				  errno == ENOMEM || errno == EIO))
 			result = RESULT_SYSTEM;
 		if (fd >= 0 && result == RESULT_OK)
-			result = native_journal_lines(fd, alive, each, context);
+			result = native_journal_lines(
+			    fd, alive, each, context, &over);
 	}
 	(void)closedir(list);
 	return result;
@@ -264,6 +269,7 @@ native_journal_scan(
 struct native_journal_dead {
 	char name[NATIVE_JOURNAL_NAME_MAX];
 	time_t since; /* last written */
+	bool over;    /* nothing that it tells of can be there */
 };
 
 static int
@@ -271,13 +277,16 @@ native_journal_younger(const void *a, const void *b)
 {
 	const struct native_journal_dead *one = a, *other = b;
 
+	if (one->over != other->over)
+		return one->over ? 1 : -1;
 	if (one->since != other->since)
 		return one->since > other->since ? -1 : 1;
 	return strcmp(one->name, other->name);
 }
 
 static size_t
-native_journal_dead(DIR *list, int dir, struct native_journal_dead *dead_r)
+native_journal_dead(DIR *list, int dir, native_journal_each *each,
+    void *context, struct native_journal_dead *dead_r)
 {
 	const struct dirent *item;
 	size_t count = 0;
@@ -295,13 +304,16 @@ native_journal_dead(DIR *list, int dir, struct native_journal_dead *dead_r)
 			continue;
 		memcpy(
 		    dead_r[count].name, item->d_name, strlen(item->d_name) + 1);
+		if (native_journal_lines(fd, false, each, context,
+			&dead_r[count].over) != RESULT_OK)
+			dead_r[count].over = false;
 		dead_r[count++].since = info.st_mtime;
 	}
 	return count;
 }
 
 void
-native_journal_forget(int dir, bool keep)
+native_journal_forget(int dir, native_journal_each *each, void *context)
 {
 	struct native_journal_dead *dead =
 	    calloc(NATIVE_JOURNAL_RUNS_MAX, sizeof(*dead));
@@ -311,11 +323,11 @@ native_journal_forget(int dir, bool keep)
 	time_t now = time(NULL);
 
 	if (list != NULL && dead != NULL)
-		count = native_journal_dead(list, dir, dead);
-	if (keep && count > 0)
+		count = native_journal_dead(list, dir, each, context, dead);
+	if (count > 0)
 		qsort(dead, count, sizeof(*dead), native_journal_younger);
 	for (size_t i = 0; i < count; i++) {
-		if (!keep || i >= NATIVE_JOURNAL_KEPT_MAX ||
+		if (dead[i].over || i >= NATIVE_JOURNAL_KEPT_MAX ||
 		    now - dead[i].since > NATIVE_JOURNAL_KEPT_S)
 			(void)unlinkat(dir, dead[i].name, 0);
 	}

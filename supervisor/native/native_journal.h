@@ -48,15 +48,18 @@ enum result native_journal_write(
     int fd, const struct native_journal_entry *entries, size_t count);
 
 /* Each line of each journal but the named one ("" : none). The lock is
- * held. alive: its run lives. A journal that cannot be read is passed over
- * when dead, and RESULT_BAD when alive. */
-typedef void native_journal_each(
+ * held. alive: its run lives. What it returns matters to native_journal_forget
+ * alone: true when nothing of the line can be there any more. One that is too
+ * long or has a line that is none is RESULT_BAD when alive, and what is not
+ * read of it passed over when dead. */
+typedef bool native_journal_each(
     const struct native_journal_entry *entry, bool alive, void *context);
 enum result native_journal_scan(
     int dir, const char *but, native_journal_each *each, void *context);
-/* Remove the journals of dead runs; with keep those alone that are older than
- * NATIVE_JOURNAL_KEPT_S, and the oldest of more than NATIVE_JOURNAL_KEPT_MAX:
- * what they tell of may come back. The lock is held. */
-void native_journal_forget(int dir, bool keep);
+/* Remove the journals of dead runs of whose lines nothing can be there; of the
+ * others those that are older than NATIVE_JOURNAL_KEPT_S, and the oldest of
+ * more than NATIVE_JOURNAL_KEPT_MAX: what they tell of may come back until
+ * then. The lock is held. */
+void native_journal_forget(int dir, native_journal_each *each, void *context);
 
 #endif

@@ -45,16 +45,14 @@ struct native_place_others {
 	struct native_journal_entry *dead;
 	size_t dead_count;
 	bool full;
-	bool unsure; /* a dead one's may be there, and cannot be looked at */
 };
 
-static void
+static bool
 native_place_note(
     const struct native_journal_entry *entry, bool alive, void *context)
 {
 	struct native_place_others *others = context;
 	struct native_journal_entry now = *entry;
-	enum result result;
 
 	/* Filled by somebody meanwhile, it is what it looks like. */
 	if (alive && entry->ino != 0 &&
@@ -64,17 +62,11 @@ native_place_note(
 			others->alive[others->alive_count++] =
 			    (struct native_view_held){entry->dev, entry->ino};
 	}
-	if (alive)
-		return;
-	if (others->dead_count == NATIVE_JOURNAL_ENTRIES_MAX) {
-		others->unsure = true; /* it is not looked at this time */
-		return;
-	}
 	/* What is gone takes no room, so that each pass gets further. */
-	result = native_hold_identify(&now);
-	if (result == RESULT_OK)
+	if (!alive && others->dead_count < NATIVE_JOURNAL_ENTRIES_MAX &&
+	    native_hold_identify(&now) == RESULT_OK)
 		others->dead[others->dead_count++] = *entry;
-	others->unsure |= !native_hold_is_over(result);
+	return false;
 }
 
 static void
@@ -140,25 +132,31 @@ native_place_sweep_one(const struct native_place_others *others,
 	return RESULT_EXISTS;
 }
 
+static bool
+native_place_is_gone(
+    const struct native_journal_entry *entry, bool alive, void *context)
+{
+	struct native_journal_entry now = *entry;
+	enum result result = native_hold_identify(&now);
+
+	(void)alive;
+	(void)context;
+	return result == RESULT_NOT_FOUND || result == RESULT_MISMATCH;
+}
+
 /* Remove what the dead left. True: something was, and what was around it may
- * be empty now: once more. Else the journals go; or stay for a while when
- * something may still be there. */
+ * be empty now: once more. */
 static bool
 native_place_sweep_dead(int dir, const struct native_place_others *others,
     native_place_each *each, void *context)
 {
-	bool unsure = others->unsure, again = false;
+	bool again = false;
 
-	for (size_t i = 0; i < others->dead_count; i++) {
-		enum result result = native_place_sweep_one(
-		    others, &others->dead[i], each, context);
-
-		again |= result == RESULT_EXISTS;
-		unsure |=
-		    result != RESULT_EXISTS && !native_hold_is_over(result);
-	}
+	for (size_t i = 0; i < others->dead_count; i++)
+		again |= native_place_sweep_one(others, &others->dead[i], each,
+			     context) == RESULT_EXISTS;
 	if (!again)
-		native_journal_forget(dir, unsure);
+		native_journal_forget(dir, native_place_is_gone, NULL);
 	return again;
 }
 

@@ -357,6 +357,54 @@ what_was_moved_away_is_remembered(void **unused)
 	assert_false(there(in(state, "native/0000000000000001.run")));
 }
 
+/* What is not known of one says nothing of another. */
+static void
+each_journal_goes_by_itself(void **unused)
+{
+	char line[300];
+
+	(void)unused;
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	assert_int_equal(mkdir(in(work, ".idea"), 0755), 0);
+	remember(2, in(work, ".idea"));
+	(void)snprintf(line, sizeof(line), "d 1 1 %s/gone/.idea\n", work);
+	put(in(state, "native/0000000000000001.run"), line);
+	(void)snprintf(line, sizeof(line), "d 0 0 %s/.vscode\n", work);
+	put(in(state, "native/0000000000000003.run"), line);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_int_equal(names(work), 0);
+	assert_true(there(in(state, "native/0000000000000001.run")));
+	assert_false(there(in(state, "native/0000000000000002.run")));
+	assert_false(there(in(state, "native/0000000000000003.run")));
+}
+
+/* The same path on another disk than the one that the journal names. */
+static void
+what_is_on_another_disk_is_remembered(void **unused)
+{
+	char line[300];
+	struct stat info;
+
+	(void)unused;
+	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
+	assert_int_equal(stat(work, &info), 0);
+	(void)snprintf(line, sizeof(line), "d %llu 77 %s/.idea\n",
+	    (unsigned long long)info.st_dev + 1, work);
+	put(in(state, "native/0000000000000001.run"), line);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_true(there(in(state, "native/0000000000000001.run")));
+	assert_int_equal(mkdir(in(work, ".idea"), 0755), 0);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_true(there(in(work, ".idea")));
+	assert_true(there(in(state, "native/0000000000000001.run")));
+	assert_int_equal(rmdir(in(work, ".idea")), 0);
+	(void)snprintf(line, sizeof(line), "d %llu 77 %s/.idea\n",
+	    (unsigned long long)info.st_dev, work);
+	put(in(state, "native/0000000000000001.run"), line);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_false(there(in(state, "native/0000000000000001.run")));
+}
+
 /* Wherever a limit of open files is met: what cannot be removed now is by
  * the next. */
 static void
@@ -435,17 +483,19 @@ static void
 a_journal_is_not_taken_at_its_word(void **unused)
 {
 	char line[600];
+	struct stat info;
 
 	(void)unused;
+	assert_int_equal(stat(work, &info), 0);
 	put(in(work, "mine"), "bytes");
 	put(in(work, "empty"), "");
 	assert_int_equal(mkdir(in(work, "full"), 0755), 0);
 	put(in(work, "full/x"), "");
 	assert_int_equal(mkdir(in(state, "native"), 0700), 0);
 	(void)snprintf(line, sizeof(line),
-	    "f 0 0 %s/mine\nd 0 0 %s/full\nf 1 1 %s/empty\n"
+	    "f 0 0 %s/mine\nd 0 0 %s/full\nf %llu 1 %s/empty\n"
 	    "f 0 0 %s/../work/empty\nx\n",
-	    work, work, work, work);
+	    work, work, (unsigned long long)info.st_dev, work, work);
 	put(in(state, "native/0123456789abcdef.run"), line);
 	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
 	assert_int_equal(names(work), 3);
@@ -493,6 +543,8 @@ main(void)
 	    CASE(filled_while_held_it_is_real_for_the_next),
 	    CASE(a_change_on_the_host_is_told),
 	    CASE(what_was_moved_away_is_remembered),
+	    CASE(each_journal_goes_by_itself),
+	    CASE(what_is_on_another_disk_is_remembered),
 	    CASE(what_a_limit_left_goes_later),
 	    CASE(what_lies_in_another_goes_first),
 	    CASE(what_never_comes_back_is_forgotten),
