@@ -14,6 +14,7 @@
 
 #include "supervisor/command/command.h"
 #include "supervisor/command/command_dispatch.h"
+#include "supervisor/command/command_limits.h"
 
 /* A caller may have closed 0, 1 or 2: a file opened later must not land
  * there and receive our messages. */
@@ -46,11 +47,13 @@ command_main_finish(int code)
 int
 command_main(int argc, char **argv)
 {
-	if (!command_main_fill_standard())
+	if (!command_main_fill_standard() || !command_limits_enough())
 		return COMMAND_INTERNAL;
 	umask(077);
-	/* A reader that left is an error where it is written to; programs
-	 * that we start get the default back (child, engine). */
+	/* A reader that left, or a limit of files, is an error where it is
+	 * written to; programs that we start get the default back (child,
+	 * engine). */
 	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	return command_main_finish(command_dispatch(argc, argv));
 }

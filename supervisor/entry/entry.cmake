@@ -7,7 +7,7 @@ set(ENTRY ${CMAKE_SOURCE_DIR}/supervisor/entry)
 set(COMMAND ${CMAKE_SOURCE_DIR}/supervisor/command)
 add_process(agentnode-entry COMMAND STATIC ARCHIVES
     SOURCES ${ENTRY}/main.c ${ENTRY}/absent.c ${ENTRY}/absent_user.c ${ENTRY}/entry_table.c
-    ${COMMAND}/command.c ${COMMAND}/command_option.c ${COMMAND}/command_main.c ${COMMAND}/command_dispatch.c
+    ${COMMAND}/command.c ${COMMAND}/command_option.c ${COMMAND}/command_main.c ${COMMAND}/command_limits.c ${COMMAND}/command_dispatch.c
     ${COMMAND}/command_exec.c ${COMMAND}/exec_run.c ${COMMAND}/exec_ask.c
     ${COMMAND}/run_log.c ${COMMAND}/mcp_run_refused.c
     LIBRARIES ${AGENTNODE_PARTS} common_io)

@@ -92,13 +92,15 @@ exec_policy_env(struct exec_policy *policy, const struct exec_request *request,
 		policy->env[count++] = request->env[i];
 }
 
-static bool
-exec_policy_is_program(const char *path)
+/* 0, or the errno that execve(2) would have. */
+static int
+exec_policy_program_fault(const char *path)
 {
 	struct stat st;
 
-	return stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-	       access(path, X_OK) == 0;
+	if (stat(path, &st) != 0)
+		return errno;
+	return S_ISREG(st.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
 }
 
 static const char *
@@ -111,21 +113,26 @@ exec_policy_path(const struct exec_policy *policy)
 	return "";
 }
 
-/* As a shell finds it: by PATH, or relative to the scratch directory. */
-static bool
+/* As a shell finds it: by PATH, or relative to the scratch directory. 0, or
+ * why not; what is there and is no program says more than what is not. */
+static int
 exec_policy_find(struct exec_policy *policy, const char *word)
 {
 	const char *path = exec_policy_path(policy);
 	size_t size = sizeof(policy->program), part;
+	int fault = ENOENT;
 
 	if (strchr(word, '/') != NULL) {
 		const char *above = word[0] == '/' ? "" : policy->scratch.path;
 		int len = snprintf(policy->program, size, "%s/%s", above, word);
 
-		return len > 0 && (size_t)len < size &&
-		       exec_policy_is_program(policy->program);
+		return len > 0 && (size_t)len < size
+			   ? exec_policy_program_fault(policy->program)
+			   : ENAMETOOLONG;
 	}
 	for (; *path != '\0'; path += part + (path[part] == ':' ? 1 : 0)) {
+		int one;
+
 		part = strcspn(path, ":");
 		/* Longer than a path can be: a shell passes over it too. */
 		if (part == 0 || path[0] != '/' ||
@@ -133,10 +140,13 @@ exec_policy_find(struct exec_policy *policy, const char *word)
 			continue;
 		(void)snprintf(
 		    policy->program, size, "%.*s/%s", (int)part, path, word);
-		if (exec_policy_is_program(policy->program))
-			return true;
+		one = exec_policy_program_fault(policy->program);
+		if (one == 0)
+			return 0;
+		if (one == EACCES)
+			fault = EACCES;
 	}
-	return false;
+	return fault;
 }
 
 static bool
@@ -179,6 +189,7 @@ exec_policy_begin(const struct exec_request *request, int inputs,
     struct exec_policy *policy_r, const char **code_r, struct json_fault *fault)
 {
 	enum result result;
+	int found;
 
 	*code_r = "bad_args";
 	if (!exec_policy_own_path(policy_r) &&
@@ -194,10 +205,11 @@ exec_policy_begin(const struct exec_request *request, int inputs,
 	result = exec_policy_place(policy_r, request, inputs, fault);
 	if (result != RESULT_OK)
 		return result;
-	if (!exec_policy_find(policy_r, request->argv[0])) {
+	found = exec_policy_find(policy_r, request->argv[0]);
+	if (found != 0) {
 		*code_r = "exec_failed";
-		json_field_fault(fault,
-		    "the command cannot be executed: there is no such program");
+		json_field_fault(fault, "the command cannot be executed: %s",
+		    strerror(found));
 		return RESULT_NOT_FOUND;
 	}
 	if (!exec_policy_words(policy_r, request)) {

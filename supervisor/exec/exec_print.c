@@ -29,24 +29,32 @@ exec_print_number(const json_t *object, const char *name)
 	return (long long)json_integer_value(json_object_get(object, name));
 }
 
-/* A terminal acts on control bytes: C0, DEL, and C1 as UTF-8. */
+/* A terminal acts on control bytes: C0, DEL, and C1 as UTF-8. Of a text of
+ * more than one line those of lines are kept. */
 static void
-exec_print_tame(const char *text, size_t len, FILE *stream)
+exec_print_tame(const char *text, size_t len, bool lines, FILE *stream)
 {
 	const unsigned char *at = (const unsigned char *)text;
 
 	for (size_t i = 0; i < len; i++) {
 		bool c1 = at[i] == 0xc2 && i + 1 < len && at[i + 1] >= 0x80 &&
 			  at[i + 1] < 0xa0;
+		bool line = lines && (at[i] == '\n' || at[i] == '\t');
 
 		if (c1)
 			(void)fprintf(stream, "\\u00%02x", at[++i]);
-		else if ((at[i] < 0x20 && at[i] != '\n' && at[i] != '\t') ||
-			 at[i] == 0x7f)
+		else if ((at[i] < 0x20 && !line) || at[i] == 0x7f)
 			(void)fprintf(stream, "\\x%02x", at[i]);
 		else
 			(void)fputc(at[i], stream);
 	}
+}
+
+/* A name, which is never more than a part of a line. */
+static void
+exec_print_name(const char *name, FILE *stream)
+{
+	exec_print_tame(name, strlen(name), false, stream);
 }
 
 static void
@@ -58,7 +66,7 @@ exec_print_bytes(const json_t *text, FILE *stream)
 	if (bytes == NULL)
 		return;
 	if (isatty(fileno(stream)))
-		exec_print_tame(bytes, len, stream);
+		exec_print_tame(bytes, len, true, stream);
 	else
 		(void)fwrite(bytes, 1, len, stream);
 }
@@ -92,8 +100,7 @@ exec_print_file(const json_t *file, FILE *err)
 	size_t len = strlen(bytes);
 
 	(void)fputs("agentnode: file ", err);
-	exec_print_tame(exec_print_text(file, "name"),
-	    strlen(exec_print_text(file, "name")), err);
+	exec_print_name(exec_print_text(file, "name"), err);
 	(void)fprintf(err, ", %lld bytes%s%s%s:\n",
 	    exec_print_number(file, "bytes"),
 	    json_is_true(exec_print_get(file, "input")) ? ", a changed input"
@@ -153,13 +160,13 @@ exec_print_denied(const json_t *result, FILE *err)
 	for (size_t i = 0; i < json_array_size(denied); i++) {
 		const json_t *one = json_array_get(denied, i);
 		const char *flag = exec_print_text(one, "flag");
-		const char *target = exec_print_text(one, "target");
 
 		(void)fprintf(
 		    err, "agentnode: %s: ", exec_print_text(one, "code"));
-		exec_print_tame(target, strlen(target), err);
-		(void)fprintf(err, "%s%s%s\n", flag[0] != '\0' ? " (" : "",
-		    flag, flag[0] != '\0' ? " would allow it)" : "");
+		exec_print_name(exec_print_text(one, "target"), err);
+		(void)fputs(flag[0] != '\0' ? " (" : "", err);
+		exec_print_name(flag, err);
+		(void)fputs(flag[0] != '\0' ? " would allow it)\n" : "\n", err);
 	}
 }
 
@@ -175,7 +182,7 @@ exec_print_changed(const json_t *result, FILE *err)
 		    json_string_value(json_array_get(changed, i));
 
 		(void)fputs("agentnode: warning: ", err);
-		exec_print_tame(path, strlen(path), err);
+		exec_print_name(path, err);
 		(void)fputs(" is protected, and something on the host changed "
 			    "or removed it during the run: from then on the "
 			    "command could write it; look at it first\n",
@@ -194,7 +201,7 @@ exec_print_repositories(const json_t *result, FILE *err)
 		const char *path = json_string_value(json_array_get(found, i));
 
 		(void)fputs("agentnode: warning: ", err);
-		exec_print_tame(path, strlen(path), err);
+		exec_print_name(path, err);
 		(void)fputs(" is a new or changed repository: git on the host, "
 			    "in this workspace too, may run code that its "
 			    "config names; look at it first\n",
@@ -218,7 +225,7 @@ exec_print_granted(const json_t *result, FILE *err)
 		    json_string_value(json_array_get(granted, i));
 
 		(void)fputs("agentnode: granted: ", err);
-		exec_print_tame(entry, strlen(entry), err);
+		exec_print_name(entry, err);
 		(void)fputc('\n', err);
 	}
 }
@@ -228,11 +235,12 @@ exec_print_end(const json_t *result, FILE *err)
 {
 	const json_t *signal = exec_print_get(result, "signal");
 
-	if (exec_print_text(result, "code")[0] != '\0')
-		(void)fprintf(err, "agentnode: %s: %s\n",
-		    exec_print_text(result, "code"),
-		    exec_print_text(result, "detail"));
-	else if (json_is_true(exec_print_get(result, "timed_out")))
+	if (exec_print_text(result, "code")[0] != '\0') {
+		(void)fprintf(
+		    err, "agentnode: %s: ", exec_print_text(result, "code"));
+		exec_print_name(exec_print_text(result, "detail"), err);
+		(void)fputc('\n', err);
+	} else if (json_is_true(exec_print_get(result, "timed_out")))
 		(void)fprintf(err,
 		    "agentnode: it reached its time limit and was ended after "
 		    "%lld ms, with all it had started\n",
@@ -264,10 +272,10 @@ exec_print(const json_t *result, FILE *out, FILE *err)
 	for (size_t i = 0; i < json_array_size(known); i++) {
 		const json_t *one = json_array_get(known, i);
 
-		(void)fprintf(err,
-		    "agentnode: handed over by --i-know: %s %s\n",
-		    exec_print_text(one, "option"),
-		    exec_print_text(one, "name"));
+		(void)fprintf(err, "agentnode: handed over by --i-know: %s ",
+		    exec_print_text(one, "option"));
+		exec_print_name(exec_print_text(one, "name"), err);
+		(void)fputc('\n', err);
 	}
 	if (!json_is_true(exec_print_get(result, "started")))
 		return;

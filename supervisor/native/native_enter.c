@@ -85,15 +85,41 @@ native_enter_name(const struct native_launch *launch)
 		native_fail("the host name cannot be set", "", errno);
 }
 
+static const char *
+native_enter_limit_name(uint32_t resource)
+{
+	static const struct {
+		uint32_t resource;
+		const char *name;
+	} names[] = {{RLIMIT_CORE, "RLIMIT_CORE"}, {RLIMIT_DATA, "RLIMIT_DATA"},
+	    {RLIMIT_MSGQUEUE, "RLIMIT_MSGQUEUE"},
+	    {RLIMIT_NOFILE, "RLIMIT_NOFILE"}, {RLIMIT_NPROC, "RLIMIT_NPROC"},
+	    {RLIMIT_RTPRIO, "RLIMIT_RTPRIO"}};
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		if (names[i].resource == resource)
+			return names[i].name;
+	}
+	return "";
+}
+
+/* Whoever called may have less, and that holds: nothing here raises what a
+ * user was given. */
 static void
 native_enter_limits(const struct native_launch *launch)
 {
 	for (uint32_t i = 0; i < launch->limit_count; i++) {
 		const struct native_launch_limit *one = &launch->limits[i];
-		const struct rlimit both = {one->value, one->value};
+		rlim_t most = one->value;
+		struct rlimit both;
 
+		if (getrlimit((int)one->resource, &both) == 0 &&
+		    both.rlim_max < most)
+			most = both.rlim_max;
+		both = (struct rlimit){most, most};
 		if (setrlimit((int)one->resource, &both) != 0)
-			native_fail("a limit cannot be set", "", errno);
+			native_fail("cannot set",
+			    native_enter_limit_name(one->resource), errno);
 	}
 }
 
