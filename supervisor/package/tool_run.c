@@ -138,7 +138,10 @@ tool_run_stop(struct tool_run *run)
 	if (run->signal == 0 && limit < run->deadline_ms)
 		run->deadline_ms = limit;
 	run->signal = (int)info.ssi_signo;
-	(void)kill(-run->pid, run->signal);
+	/* These are what tools clean up behind themselves at. */
+	(void)kill(-run->pid, run->signal == SIGINT || run->signal == SIGHUP
+				  ? run->signal
+				  : SIGTERM);
 }
 
 static enum result

@@ -28,8 +28,9 @@ struct tool_run_spec {
 
 /* RESULT_NOT_FOUND: no such tool. RESULT_REFUSED: it exited with another
  * code than 0. RESULT_TIMEOUT: killed. RESULT_CLOSED: a signal of
- * end_signals.h came to us; the tool's group was given it and had 10 s to clean
- * up behind itself. detail_r is one sentence with its last line. */
+ * end_signals.h came to us; the tool's group was given it (SIGTERM for all but
+ * SIGINT and SIGHUP) and had 10 s to clean up behind itself. detail_r is one
+ * sentence with its last line. */
 enum result tool_run(
     const struct tool_run_spec *spec, char *detail_r, size_t detail_size);
 
