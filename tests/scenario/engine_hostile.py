@@ -57,7 +57,8 @@ os.makedirs(f"{HOME}/secret")
 write(f"{HOME}/hosts", "10.1.2.3 intranet.corp.example\n")
 write(f"{HOME}/hostile.conf", CONF)
 write(f"{HOME}/.config/containers/containers.conf", CONF)
-write(f"{HOME}/hook.sh", f"#!/bin/sh\ntouch {HOME}/hook-ran\n", 0o755)
+write(f"{HOME}/hook.sh", f"#!/bin/sh\ntouch {HOME}/hook-ran\n"
+      "exec /bin/cat >/dev/null\n", 0o755)
 write(f"{HOME}/hooks/h.json", json.dumps({
     "version": "1.0.0", "hook": {"path": f"{HOME}/hook.sh"},
     "when": {"always": True}, "stages": ["prestart"]}))

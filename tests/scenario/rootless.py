@@ -152,7 +152,7 @@ def hostile_files():
     """containers.conf, mounts and hooks below the user's home."""
     write(f"{EVIL}/secret/key", "host secret\n")
     write(f"{EVIL}/hosts", "10.1.2.3 intranet.corp.example\n")
-    for name, then in (("hook", "cat >/dev/null"),  # crun writes the state
+    for name, then in (("hook", "exec /bin/cat >/dev/null"),  # crun writes to it
                        ("conmon", 'exec /usr/bin/conmon "$@"')):
         write(f"{EVIL}/{name}", f"#!/bin/sh\necho {name} >>{MARKS}\n"
               f"{then}\n", 0o755)
