@@ -6,8 +6,11 @@
  */
 #include "supervisor/end_signals.h"
 
+/* signal(7): "Term", and SIGQUIT. Not SIGKILL, nor those of a fault, nor the
+ * two that are an errno for us. */
 static const int end_signals_numbers[END_SIGNALS_COUNT] = {SIGINT, SIGTERM,
-    SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
+    SIGHUP, SIGQUIT, SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGPROF, SIGXCPU,
+    SIGIO, SIGPWR, SIGSTKFLT};
 
 enum result
 end_signals_new(struct end_signals *signals_r, struct event_base *base,

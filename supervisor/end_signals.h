@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: Apache-2.0 */
 /*
- * The signals that end a run, as events of its loop: each whose default would
- * end this process and leave what the run made, so that none does. SIGXFSZ is
- * not one: common/event_loop.h.
+ * The signals that end a run, as events of its loop: each standard signal
+ * whose default would end this process and leave what the run made, also one
+ * that was ignored before. Not real-time signals, nor SIGXFSZ and SIGPIPE
+ * (common/event_loop.h), nor those by which a fault of ours is told.
  */
 #ifndef SUPERVISOR_END_SIGNALS_H
 #define SUPERVISOR_END_SIGNALS_H
@@ -13,7 +14,7 @@
 
 #include "common/result.h"
 
-#define END_SIGNALS_COUNT 9U
+#define END_SIGNALS_COUNT 13U
 
 struct end_signals {
 	struct event *events[END_SIGNALS_COUNT];

@@ -18,7 +18,8 @@ subprocess.run(["git", "init", "-q", case.place], check=True)
 NATIVE = ("--boundary", "native", "--mode", "workspace-write")
 BOUNDARIES = ((*NATIVE,), ("--boundary", "policy"), ())
 ENDS = (signal.SIGQUIT, signal.SIGALRM, signal.SIGUSR1, signal.SIGUSR2,
-        signal.SIGVTALRM, signal.SIGXCPU, signal.SIGHUP, signal.SIGINT,
+        signal.SIGVTALRM, signal.SIGPROF, signal.SIGXCPU, signal.SIGIO,
+        signal.SIGPWR, signal.SIGSTKFLT, signal.SIGHUP, signal.SIGINT,
         signal.SIGTERM)
 
 

@@ -4,6 +4,7 @@
 
 #include <setjmp.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <unistd.h>
 
@@ -11,12 +12,22 @@
 
 #include "common/event_loop.h"
 
-/* By their default these end a process, can be caught, and tell nothing of a
- * fault of its own. */
-static const int test_end_signals_all[] = {SIGHUP, SIGINT, SIGQUIT, SIGTERM,
-    SIGALRM, SIGUSR1, SIGUSR2, SIGVTALRM, SIGXCPU};
-#define TEST_END_SIGNALS_ALL \
-	(sizeof(test_end_signals_all) / sizeof(test_end_signals_all[0]))
+/* Of the standard ones by signal(7) all but these. */
+static bool
+test_end_signals_is_other(int number)
+{
+	static const int others[] = {SIGKILL, SIGSTOP, /* cannot be caught */
+	    SIGCHLD, SIGCONT, SIGURG, SIGWINCH,        /* end nothing */
+	    SIGTSTP, SIGTTIN, SIGTTOU,                 /* stop */
+	    SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, /* faults */
+	    SIGSYS, SIGPIPE, SIGXFSZ}; /* the last two: event_loop.h */
+
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		if (others[i] == number)
+			return true;
+	}
+	return false;
+}
 
 static int test_end_signals_last;
 
@@ -39,12 +50,13 @@ test_end_signals_each(void **state)
 	assert_int_equal(
 	    end_signals_new(&signals, base, test_end_signals_came, base),
 	    RESULT_OK);
-	for (size_t i = 0; i < TEST_END_SIGNALS_ALL; i++) {
+	for (int number = 1; number < 32; number++) {
+		if (test_end_signals_is_other(number))
+			continue;
 		test_end_signals_last = 0;
-		assert_int_equal(kill(getpid(), test_end_signals_all[i]), 0);
+		assert_int_equal(kill(getpid(), number), 0);
 		assert_int_equal(event_loop_run(base), RESULT_OK);
-		assert_int_equal(
-		    test_end_signals_last, test_end_signals_all[i]);
+		assert_int_equal(test_end_signals_last, number);
 	}
 	end_signals_free(&signals);
 	end_signals_free(&signals);
@@ -64,10 +76,10 @@ test_end_signals_default_back(void **state)
 	    end_signals_new(&signals, base, test_end_signals_came, base),
 	    RESULT_OK);
 	end_signals_free(&signals);
-	for (size_t i = 0; i < TEST_END_SIGNALS_ALL; i++) {
-		assert_int_equal(
-		    sigaction(test_end_signals_all[i], NULL, &action), 0);
-		assert_ptr_equal(action.sa_handler, SIG_DFL);
+	for (int number = 1; number < 32; number++) {
+		assert_int_equal(sigaction(number, NULL, &action), 0);
+		if (!test_end_signals_is_other(number))
+			assert_ptr_equal(action.sa_handler, SIG_DFL);
 	}
 	event_base_free(base);
 }
@@ -79,11 +91,9 @@ test_end_signals_same_mask(void **state)
 
 	(void)state;
 	end_signals_mask(&set);
-	for (size_t i = 0; i < TEST_END_SIGNALS_ALL; i++) {
-		assert_int_equal(sigismember(&set, test_end_signals_all[i]), 1);
-		(void)sigdelset(&set, test_end_signals_all[i]);
-	}
-	assert_int_equal(sigisemptyset(&set), 1);
+	for (int number = 1; number < 65; number++)
+		assert_int_equal(sigismember(&set, number) == 1,
+		    number < 32 && !test_end_signals_is_other(number));
 }
 
 int
