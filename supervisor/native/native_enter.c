@@ -103,8 +103,8 @@ native_enter_limit_name(uint32_t resource)
 	return "";
 }
 
-/* Whoever called may have less, and that holds: nothing here raises what a
- * user was given. */
+/* Whoever called may be allowed less, and that holds: no hard limit is raised,
+ * which only a privileged process could. */
 static void
 native_enter_limits(const struct native_launch *launch)
 {

@@ -58,6 +58,17 @@ native_hold_fill(int parent, const char *name, const char *content)
 	return result;
 }
 
+void
+native_hold_plan(struct native_journal_entry *entry)
+{
+	const char *name = NULL;
+	int parent FD_CLEANUP = native_hold_parent(entry->path, &name);
+	struct stat info;
+
+	entry->ino = 0;
+	entry->dev = parent >= 0 && fstat(parent, &info) == 0 ? info.st_dev : 0;
+}
+
 enum result
 native_hold_make(struct native_journal_entry *entry)
 {
@@ -151,7 +162,7 @@ native_hold_elsewhere(int parent, const struct native_journal_entry *entry)
 {
 	struct stat info;
 
-	return entry->ino != 0 && (fstat(parent, &info) != 0 ||
+	return entry->dev != 0 && (fstat(parent, &info) != 0 ||
 				      entry->dev != (uint64_t)info.st_dev);
 }
 

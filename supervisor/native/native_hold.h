@@ -13,6 +13,9 @@
 #include "common/result.h"
 #include "supervisor/native/native_journal.h"
 
+/* What is known before it is made: on which disk; 0 where nothing is. */
+void native_hold_plan(struct native_journal_entry *entry);
+
 /* RESULT_EXISTS: something is there. dev and ino are filled in. */
 enum result native_hold_make(struct native_journal_entry *entry);
 

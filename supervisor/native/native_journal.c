@@ -170,11 +170,13 @@ native_journal_write(
 		used += len;
 		result = len == 0 ? RESULT_TOO_LONG : RESULT_OK;
 	}
-	if (result == RESULT_OK &&
-	    (ftruncate(fd, 0) != 0 || lseek(fd, 0, SEEK_SET) != 0))
+	/* Over what it said, whose paths these are too: never an empty one. */
+	if (result == RESULT_OK && lseek(fd, 0, SEEK_SET) != 0)
 		result = RESULT_SYSTEM;
 	if (result == RESULT_OK)
 		result = fd_write_all(fd, text, used);
+	if (result == RESULT_OK && ftruncate(fd, (off_t)used) != 0)
+		result = RESULT_SYSTEM;
 	free(text);
 	return result;
 }
@@ -189,7 +191,7 @@ native_journal_is_run(const char *name)
 }
 
 /* Whole lines alone: a last one without its end was cut by a kill. over_r:
- * nothing of any can be there. */
+ * nothing of any can be there, and each was understood. */
 static enum result
 native_journal_lines(
     int fd, bool alive, native_journal_each *each, void *context, bool *over_r)
@@ -212,9 +214,12 @@ native_journal_lines(
 		if (native_journal_parse(line, (size_t)(end - line), &entry) ==
 		    RESULT_OK)
 			*over_r &= each(&entry, alive, context);
-		else if (alive)
-			result = RESULT_BAD;
+		else {
+			*over_r = false;
+			result = alive ? RESULT_BAD : RESULT_OK;
+		}
 	}
+	*over_r &= line == text + len;
 	free(text);
 	return result;
 }

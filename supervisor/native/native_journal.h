@@ -3,7 +3,8 @@
  * Which placeholders a run holds on the host: one file per run in
  * AGENTNODE_HOME/native, locked for as long as its supervisor lives. A file
  * nobody locks is what a killed run left. A line is "kind dev ino path";
- * ino 0: about to be made. Used by native_place alone.
+ * ino 0: about to be made, dev its directory's then, or 0 where not known. Used
+ * by native_place alone.
  */
 #ifndef SUPERVISOR_NATIVE_NATIVE_JOURNAL_H
 #define SUPERVISOR_NATIVE_NATIVE_JOURNAL_H

@@ -202,6 +202,7 @@ native_place_plan(struct native_place *place, const struct native_view *view)
 		entry = &place->entries[place->count++];
 		entry->dir = step->dir;
 		memcpy(entry->path, step->target, sizeof(entry->path));
+		native_hold_plan(entry);
 	}
 	return RESULT_OK;
 }

@@ -398,6 +398,12 @@ what_is_on_another_disk_is_remembered(void **unused)
 	assert_true(there(in(work, ".idea")));
 	assert_true(there(in(state, "native/0000000000000001.run")));
 	assert_int_equal(rmdir(in(work, ".idea")), 0);
+	/* One that was about to be made. */
+	(void)snprintf(line, sizeof(line), "d %llu 0 %s/.idea\n",
+	    (unsigned long long)info.st_dev + 1, work);
+	put(in(state, "native/0000000000000001.run"), line);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_true(there(in(state, "native/0000000000000001.run")));
 	(void)snprintf(line, sizeof(line), "d %llu 77 %s/.idea\n",
 	    (unsigned long long)info.st_dev, work);
 	put(in(state, "native/0000000000000001.run"), line);
@@ -500,6 +506,16 @@ a_journal_is_not_taken_at_its_word(void **unused)
 	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
 	assert_int_equal(names(work), 3);
 	assert_int_equal(names(in(work, "full")), 1);
+	/* What is no line may tell of something, for all that is known. */
+	assert_int_equal(names(in(state, "native")), 2);
+	line[strlen(line) - 2] = '\0';
+	put(in(state, "native/0123456789abcdef.run"), line);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
+	assert_int_equal(names(in(state, "native")), 2);
+	*strstr(line, "/../work") = '\0';
+	*(strrchr(line, '\n') + 1) = '\0';
+	put(in(state, "native/0123456789abcdef.run"), line);
+	assert_int_equal(native_place_sweep(state, NULL, NULL), RESULT_OK);
 	assert_int_equal(names(in(state, "native")), 1);
 }
 
