@@ -26,7 +26,8 @@ static const struct command_manual_row command_manual_exits[] = {
     {"4", "the sandbox is not available"},
     {"5", "configuration or lockfile malformed, missing or not ours"},
     {"6", "integrity: a hash, seal or chain does not fit"},
-    {"70", "internal, or the system failed (full disk, no memory)"},
+    {"70", "internal, or the system failed (full disk, no memory, a limit of "
+	   "the user that is too small)"},
     {"125", "run, exec, mcp run: the workload never started; otherwise they "
 	    "pass its own code through"},
     {NULL, NULL},
