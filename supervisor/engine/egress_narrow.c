@@ -333,7 +333,7 @@ egress_narrow(const json_t *policy, const json_t *configured,
 	if (result == RESULT_OK)
 		result = egress_narrow_both(json_object_get(policy, "ech"),
 		    host->ech, json_object_get(next, "ech"));
-	if (result == RESULT_OK && json_object_get(policy, "own") != NULL)
+	if (result == RESULT_OK)
 		result =
 		    egress_narrow_bases(next, json_object_get(policy, "own"));
 	if (result != RESULT_OK)

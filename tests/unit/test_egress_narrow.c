@@ -226,6 +226,25 @@ test_egress_narrow_table(void **state)
 		test_egress_narrow_one(&test_egress_narrow_rows[i]);
 }
 
+/* A policy that names no addresses of the host is none: it is not taken for
+ * one where nothing has to be looked through. */
+static void
+test_egress_narrow_without_own(void **state)
+{
+	json_t *policy = test_egress_narrow_json(OWNED(A "," N4, "", ""));
+	json_t *none = json_array(), *next = NULL;
+	const struct egress_narrow_host host = {
+	    .own = none, .permits = test_egress_narrow_permits};
+
+	(void)state;
+	assert_int_equal(json_object_del(policy, "own"), 0);
+	assert_int_not_equal(
+	    egress_narrow(policy, none, &host, &next), RESULT_OK);
+	assert_null(next);
+	json_decref(none);
+	json_decref(policy);
+}
+
 /* From any configuration to any other and back: never wider. */
 static void
 test_egress_narrow_never_widens(void **state)
@@ -302,6 +321,7 @@ main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_egress_narrow_table),
+	    cmocka_unit_test(test_egress_narrow_without_own),
 	    cmocka_unit_test(test_egress_narrow_never_widens),
 	    cmocka_unit_test(test_egress_narrow_difference),
 	};
